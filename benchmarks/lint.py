@@ -12,9 +12,13 @@ import argparse
 import hashlib
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
+from gpuadvise.rules.source.lint import lint_cuda
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.source.diagnostic import LintedFile
 
 
 def linted(data: bytes, path: Path) -> LintedFile | None:

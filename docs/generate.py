@@ -25,7 +25,7 @@ from gpuadvise.api.json_schema import schema_of, shared_schema
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.glossary import term_named, terms
-from gpuadvise.cli.rules.text import code_of_rules
+from gpuadvise.cli.rules.text import code_of
 from gpuadvise.cli.typer_private import completion_script
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explain import explain, needs_of
@@ -306,9 +306,11 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from _facts(rule)
     yield from ("", f"**Reported when:** {rule.when}", "")
     yield from _evidence(rule)
-    code = code_of_rules().get(rule.id)
+    code = code_of(rule.id)
     if code is None:
-        raise SystemExit(f"cli/rules/before_after.toml has no code of {rule.id}: write it there.")
+        raise SystemExit(
+            f"cli/rules/before_after.toml (or the file of a rule on sources) has no code of {rule.id}: write it there."
+        )
     language = _HIGHLIGHTED.get(code.language, code.language)
     yield from ("", "## Before and after", "", f"```{language}", code.before, "```", "")
     yield from (f"```{language}", code.after, "```")

@@ -65,3 +65,21 @@ COALESCED = number(
     24.0, "bytes used of a sector", "bytes", "a misaligned warp uses 25.6", LaunchSet.RECORDED
 )
 HALF_WORD = number(2.0, "half a word", "bytes per thread", "16-bit types")
+BLOCK_THREADS = number(
+    1024,
+    "threads of a block that any GPU takes, at most",
+    "threads",
+    "CUDA C++ Programming Guide, compute capabilities",
+)
+SM_THREADS = number(
+    2048,
+    "threads that an SM of any GPU holds, at most",
+    "threads",
+    "CUDA C++ Programming Guide, compute capabilities",
+)
+FEWEST_LANES = number(
+    8,
+    "lanes that wait for each other, at least",
+    "lanes",
+    "our judgement: fewer seldom show in the run time",
+)

@@ -22,6 +22,7 @@ from gpuadvise.advisor.prose import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypeAlias
 
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Damage, Kernel
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.evidence.launches import ProfiledLaunch
     from gpuadvise.advisor.evidence.sources import SourceEvidence
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.source.diagnostic import LintedFile
     from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.timelines.case import TimelineCase
+
+    # From the bytes of a source and its name to what is wrong there.
+    SourceLinter: TypeAlias = Callable[[bytes, str], LintedFile]
 
 CUDA_SOURCES = (".cu", ".cuh")
 SCRIPTS = (".py", ".ipynb")
@@ -48,8 +53,18 @@ class Evidence:
     damage: tuple[Damage, ...] = ()  # what of the files could not be read
 
 
+def unjudged(data: bytes, file: str) -> LintedFile:
+    """Return the source *file* with no fault: nobody looked for any."""
+    from gpuadvise.advisor.source.diagnostic import LintedFile
+
+    return LintedFile(file=file, diagnostics=())
+
+
 def read_evidence(
-    *paths: str | os.PathLike[str], device: Device | None = None, launched: Facts | None = None
+    *paths: str | os.PathLike[str],
+    device: Device | None = None,
+    launched: Facts | None = None,
+    lint: SourceLinter = unjudged,
 ) -> Evidence:
     """Return what the files *paths* say together of kernels and runs.
 
@@ -58,10 +73,11 @@ def read_evidence(
     folder its reports or its device code are read. *device* is the GPU that is asked about: reports
     and traces name one themselves, of code only what it would load is taken, and without one the
     GPU here, else the catalogue's default, stands for it. *launched* has the `launch` of kernels of
-    which only code is there. Raises BadInput for what cannot be opened or is no evidence.
+    which only code is there. *lint* judges sources, as `lint_file` of `gpuadvise.rules.source.lint` does;
+    without one they show their launches and arrays alone. Raises BadInput for what cannot be opened or is no evidence.
     """
     files = EvidenceFiles(
-        paths=tuple(os.fspath(path) for path in paths), device=device, launched=launched
+        paths=tuple(os.fspath(path) for path in paths), device=device, launched=launched, lint=lint
     )
     kernels = []
     for kernel in files.kernels():
@@ -116,6 +132,7 @@ class EvidenceFiles:
     # What else is known of the launches of a report, which knows them better.
     given: Callable[[list[ProfiledLaunch]], Facts | None] = lambda launches: None
     timelines_in: Callable[[Iterable[str], Device | None], Iterable[TimelineCase]] = _timelines_in
+    lint: SourceLinter = unjudged
     reading: Reading = field(default_factory=Reading)
 
     def kernels(self) -> Iterator[Described | BadLine]:
@@ -311,7 +328,7 @@ class EvidenceFiles:
         """Return what the description or the script *path* says, on the *profiled* GPU if it names none."""
         if path.endswith(SCRIPTS):
             try:  # no rule asks for the GPU of a script: of none that was not named anything is said
-                return [source_facts(path, self.device)]
+                return [source_facts(path, self.device, self.lint)]
             except TooCostly as error:
                 self.reading.leave_out(path, error.message)
                 return []
@@ -368,7 +385,8 @@ class EvidenceFiles:
         evidence = SourceEvidence()
         for path in sources:
             try:
-                reason = evidence.add(source_text_of(path))
+                text = source_text_of(path)
+                reason = evidence.add(text, self.lint(text.content, path))
             except TooCostly as error:
                 reason = error.message.removeprefix(f"{quoted_path(path)} ").capitalize()
             if reason:
@@ -393,11 +411,11 @@ class EvidenceFiles:
         return device
 
 
-def source_facts(path: str, device: Device | None) -> Described:
-    """Return what the source file *path* shows."""
-    from gpuadvise.advisor.source.observations import observations_of
+def source_facts(path: str, device: Device | None, lint: SourceLinter) -> Described:
+    """Return what *lint* sees in the source file *path*."""
+    from gpuadvise.advisor.source.observations import observation_of
 
-    seen = observations_of(_content(path), path)
+    seen = tuple(observation_of(fault) for fault in lint(_content(path), path).diagnostics)
     return Described(facts=Facts(device=device, observations=seen))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.code import Observation
+    from gpuadvise.advisor.source.diagnostic import LintedFile
     from gpuadvise.advisor.source.text import SourceText
 
 ROLLED = "rolled-loops"
@@ -35,16 +36,16 @@ class SourceEvidence:
     _joined: set[KernelName] = field(default_factory=set)
     _launched: set[str] = field(default_factory=set)
 
-    def add(self, text: SourceText) -> str | None:
-        """Take in what *text* shows; of a kernel that several files define, the first counts.
+    def add(self, text: SourceText, linted: LintedFile) -> str | None:
+        """Take in what *text* shows and what was *linted* in it; of a kernel in several files, the first counts.
 
         Returns why the text was not judged, None where it was.
         """
-        kernels, rest = evidence_in(text)
+        kernels, rest = evidence_in(text, linted.diagnostics)
         known = set(map(_name_of, self.kernels))
         self.kernels += [kernel for kernel in kernels if _name_of(kernel) not in known]
         self.rest += rest
-        return None if kernels or rest else why_unjudged(text)
+        return None if kernels or rest else why_unjudged(linted)
 
     def of(self, name: KernelName) -> KernelEvidence | None:
         """Return what is known of the kernel *name*; None where no source defines it."""

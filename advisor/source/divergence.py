@@ -1,10 +1,12 @@
-"""Under which conditions a lane reaches a place, and whether the lanes of a warp share a value there."""
+"""Under which conditions a lane reaches a place, and whether lanes or threads of a block disagree there."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.source.variance import Variance
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 # Names in conditions lead to further conditions.
 _DEEPEST = 3
+# A bound that was rounded to whole blocks gives every thread the same number of iterations.
+_ROUNDED = re.compile(r"[/~&]|ROUND|round|ceil|CEIL|pad|PAD|align|ALIGN|DIV|div")
 
 
 def conditions_of(context: RuleContext, node: Node, beside: Node | None = None) -> Iterator[Node]:
@@ -72,3 +76,71 @@ def differs_between_lanes(context: RuleContext, name: Node, depth: int = 0) -> b
         for change in changes
         for condition in conditions_of(context, change, name)
     )
+
+
+def depends_on_thread(context: RuleContext, condition: Node) -> bool:
+    """Whether threads of one block surely disagree about *condition*."""
+    condition = bare(condition.children[0] if condition.kind == "condition_clause" else condition)
+    if condition.kind == "binary_expression" and context.file.operator(condition) == "&&":
+        return any(depends_on_thread(context, part) for part in condition.children)
+    if condition.kind == "binary_expression" and context.file.operator(condition) == "||":
+        return all(depends_on_thread(context, part) for part in condition.children)
+    if context.variances.of(condition) not in (Variance.LANE, Variance.WARP):
+        return False
+    return not _may_hold_for_all(context, condition)
+
+
+def _may_hold_for_all(context: RuleContext, condition: Node) -> bool:
+    """Whether a comparison with a constant may be true for every thread that there is."""
+    if condition.kind != "binary_expression" or context.file.operator(condition) not in (
+        "<",
+        "<=",
+        ">",
+        ">=",
+    ):
+        return condition.kind == "call_expression"
+    for side in condition.children:
+        if context.file.is_constant(side, context.function) or _is_block_size(context, side):
+            value = context.constant(side)
+            return value is None or value > WARP_SIZE
+    return False
+
+
+def _is_block_size(context: RuleContext, node: Node) -> bool:
+    return "blockDim" in context.at(node)
+
+
+def is_uneven_loop(context: RuleContext, condition: Node) -> bool:
+    """Whether threads surely leave a loop after different numbers of iterations."""
+    condition = bare(condition)
+    if condition.kind != "binary_expression":
+        return False
+    if context.file.operator(condition) == "&&":
+        return any(is_uneven_loop(context, part) for part in condition.children)
+    if context.file.operator(condition) not in ("<", "<=", ">", ">="):
+        return False
+    left, right = condition.children
+    if context.variances.of(left) is Variance.UNIFORM:
+        left, right = right, left
+    if context.variances.of(left) not in (Variance.LANE, Variance.WARP):
+        return False
+    if context.variances.of(right) is not Variance.UNIFORM:
+        return False
+    return not (
+        context.file.is_constant(right, context.function) or _may_be_whole_blocks(context, right)
+    )
+
+
+def _may_be_whole_blocks(context: RuleContext, bound: Node) -> bool:
+    """Whether *bound* may be a multiple of the block by how it was computed."""
+    if _ROUNDED.search(context.at(bound)):
+        return True
+    for name in context.file.tree.below(bound):
+        if name.kind != "identifier":
+            continue
+        variable = context.file.variable(context.at(name), name, context.function)
+        if variable is None or not variable.parameter:
+            return True
+        if _ROUNDED.search(variable.name):
+            return True
+    return bound.kind not in ("identifier", "parenthesized_expression")

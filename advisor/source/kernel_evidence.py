@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gpuadvise.advisor.source.cuda_file import read_cuda
 from gpuadvise.advisor.source.launches import Launches, block_sides
-from gpuadvise.advisor.source.lint import CUDA_RULES, lint_cuda
 from gpuadvise.advisor.source.observations import observation_of
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.source.cuda_file import CudaFile
+    from gpuadvise.advisor.source.diagnostic import Diagnostic, LintedFile
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.text import SourceText
 
@@ -36,17 +36,15 @@ class KernelEvidence:
     grid: tuple[int, int, int] | None = None
 
 
-def evidence_in(text: SourceText) -> tuple[list[KernelEvidence], list[Observation]]:
-    """Return the kernels of *text*, and the faults that belong to none of them.
-
-    Loops without a pragma are among the faults: compiled code proves or clears them.
-    """
-    rules = {i for rule in CUDA_RULES for i in rule.rules}
+def evidence_in(
+    text: SourceText, faults: Iterable[Diagnostic]
+) -> tuple[list[KernelEvidence], list[Observation]]:
+    """Return the kernels of *text* with those of its *faults*, and the faults that belong to none."""
     seen = [
         replace(observation_of(d), detail={**d.detail, "offset": str(d.where.start)})
         if d.rule == "rolled-loops"
         else observation_of(d)
-        for d in lint_cuda(text.content, text.file, select=rules).diagnostics
+        for d in faults
     ]
     file = read_cuda(text)
     functions = [f for f in file.functions if f.place is ExecutionSpace.KERNEL]
@@ -72,9 +70,8 @@ def evidence_in(text: SourceText) -> tuple[list[KernelEvidence], list[Observatio
     return kernels, [o for o in seen if o.kernel not in names]
 
 
-def why_unjudged(text: SourceText) -> str | None:
+def why_unjudged(linted: LintedFile) -> str | None:
     """Return why a file that shows nothing was not judged; None where nothing is wrong with it."""
-    linted = lint_cuda(text.content, text.file, select=())
     if linted.hip:
         return "It is HIP, and CUDA alone is judged."
     if linted.not_understood:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.source.divergence import differs_between_lanes
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import LaneStride, Variance
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import Variable
     from gpuadvise.advisor.source.tree import Node
 
+# Bytes of what an array holds, by its type.
+ELEMENT_BYTES = {"int": 4, "uint": 4, "float": 4, "double": 8, "llong": 8, "ullong": 8}
 _DEEPEST = 30
 _INT_BITS = 32
 _STEPS = frozenset(("+=", "-=", "++", "--"))
@@ -120,3 +125,51 @@ def _only_value(context: RuleContext, variable: Variable) -> Node | None:
         ):
             return None
     return values[0] if len(values) == 1 else None
+
+
+def is_kernel_with_lanes(context: RuleContext) -> bool:
+    """Whether the function is a kernel that looks at threadIdx.x."""
+    function = context.function
+    return function.place is ExecutionSpace.KERNEL and function.says(b"threadIdx.x")
+
+
+def lanes_along_x(context: RuleContext) -> int:
+    """Return how many lanes of a warp are neighbours along x: fewer than 32 where the file says so."""
+    name = context.function.name
+    bound = context.file.launch_bounds.get(name)
+    return min(WARP_SIZE, bound or WARP_SIZE, *context.launches.widths(name))
+
+
+def is_address(context: RuleContext, access: Node) -> bool:
+    """Whether only the address of the element *access* is taken."""
+    above = access.parent
+    while above is not None and above.kind == "parenthesized_expression":
+        above = above.parent
+    return (
+        above is not None
+        and above.kind == "pointer_expression"
+        and context.file.operator(above) == "&"
+    )
+
+
+def is_thread_index(context: RuleContext, subscript: Node) -> bool:
+    """Whether the index is the thread's own number, counted with no factor."""
+    if len(subscript.children) != 2 or not subscript.children[1].children:
+        return False
+    index = bare(subscript.children[1].children[0])
+    if index.kind == "identifier":
+        variable = context.file.variable(context.at(index), index, context.function)
+        if variable is None or variable.value is None:
+            return False
+        index = bare(variable.value)
+    words = "".join(context.at(index).split())
+    return (
+        bool(
+            re.fullmatch(
+                r"\(?(?:\(?int\)?)?\(?(?:threadIdx\.x\+)?blockIdx\.x\*blockDim\.x(?:\+threadIdx\.x)?\)?"
+                r"|threadIdx\.x\+blockDim\.x\*blockIdx\.x|blockDim\.x\*blockIdx\.x\+threadIdx\.x",
+                words,
+            )
+        )
+        and "threadIdx" in words
+    )

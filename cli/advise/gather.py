@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.description.reader import Described
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.evidence.launches import ProfiledLaunch
+    from gpuadvise.advisor.source.diagnostic import LintedFile
     from gpuadvise.advisor.timelines.case import TimelineCase
 
 
@@ -72,6 +73,7 @@ class GatheredEvidence:
             launched=from_flags(self.flags, None).facts if self._launches_code else None,
             given=self._given_beside,
             timelines_in=_shown_timelines,
+            lint=_linted,
             reading=self.reading,
         )
 
@@ -230,6 +232,12 @@ def _shown_timelines(paths: Iterable[str], device: Device | None) -> Iterator[Ti
     from gpuadvise.cli.timeline.request import timelines_in
 
     return timelines_in(tuple(paths), device)
+
+
+def _linted(data: bytes, file: str) -> LintedFile:
+    from gpuadvise.rules.source.lint import lint_file
+
+    return lint_file(data, file)
 
 
 def _state(choice: Choice) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.fixes import mended
-from gpuadvise.advisor.source.observations import CHECKED, OPT_IN, SUFFIXES
+from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
@@ -24,6 +24,7 @@ from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.cli.parameters import argument
 from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.select import among, selected
+from gpuadvise.rules.source import CHECKED, OPT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

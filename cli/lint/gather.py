@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted_path
+from gpuadvise.advisor.source.diagnostic import LintedFile
 from gpuadvise.advisor.source.language import is_python, syntax_fault
-from gpuadvise.advisor.source.lint import LintedFile, lint_cuda
 from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
 from gpuadvise.advisor.source.notebook import read_notebook
 from gpuadvise.advisor.source.observations import SUFFIXES
-from gpuadvise.advisor.source.python.lint import lint_python
 from gpuadvise.advisor.source.text import LARGEST, source_text
 from gpuadvise.cli.not_judged import NotJudged
+from gpuadvise.rules.source.lint import lint_cuda, lint_python
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
@@ -14,6 +14,8 @@ from gpuadvise.rules.expectation import exponents_object, exponents_sentence
 from gpuadvise.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.model import Family, Priority, Topic
 from gpuadvise.rules.report import finding_object
+from gpuadvise.rules.source import CUDA_RULES, PYTHON_RULES, cuda_check, python_check
+from gpuadvise.rules.source.model import BeforeAfter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,25 +101,26 @@ def _has_likely_gain(rule: Rule) -> bool:
     return rule.family is not None and rule.family is not Family.COPIES
 
 
-class BeforeAfter(NamedTuple):
-    """Two pieces of code: *language* is cuda (device code), host (a part of a program), python or sh."""
-
-    language: str
-    before: str
-    after: str
-
-
 @cache
-def code_of_rules() -> dict[str, BeforeAfter]:
-    """Return the code of every rule that ships with the program, by the rule's id."""
+def _code_of_other_rules() -> dict[str, BeforeAfter]:
+    """Return the code of each rule that does not look at sources, by the rule's id."""
     import tomllib
 
     text = (files("gpuadvise.cli.rules") / "before_after.toml").read_text(encoding="utf-8")
     return {name: BeforeAfter(**record) for name, record in tomllib.loads(text).items()}
 
 
+def code_of(rule: str) -> BeforeAfter | None:
+    """Return the code of *rule*, an id: of a rule on sources from its own file; None where none is known."""
+    if rule in CUDA_RULES:
+        return cuda_check(rule).code
+    if rule in PYTHON_RULES:
+        return python_check(rule).code
+    return _code_of_other_rules().get(rule)
+
+
 def _code(rule: Rule) -> dict[str, str] | None:
-    code = code_of_rules().get(rule.id)
+    code = code_of(rule.id)
     return None if code is None else code._asdict()
 
 
@@ -156,7 +159,7 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
         yield Line(f"Do: {finding.advice.action}")
     yield Heading("Stays quiet on")
     yield Drawing(explanation.quiet.description)
-    code = code_of_rules().get(rule.id)
+    code = code_of(rule.id)
     if code is not None:
         yield Heading("Before")
         yield Drawing(code.before)

@@ -9,11 +9,15 @@ import pytest
 
 from gpuadvise.advisor.backends import nvrtc
 from gpuadvise.advisor.errors import Unavailable
-from gpuadvise.advisor.source.kernel_evidence import evidence_in
+from gpuadvise.advisor.source.kernel_evidence import KernelEvidence, evidence_in
 from gpuadvise.advisor.source.text import source_text
+from gpuadvise.rules.source import CUDA_RULES
+from gpuadvise.rules.source.lint import lint_cuda
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from gpuadvise.advisor.facts.code import Observation
 
 SOURCE = """\
 __device__ float helper(float x) { return x * 0.1; }
@@ -44,6 +48,11 @@ int main() {
 """
 
 
+def evidence_of(source: str) -> tuple[list[KernelEvidence], list[Observation]]:
+    text = source_text(source.encode(), "k.cu")
+    return evidence_in(text, lint_cuda(text.content, "k.cu", select=CUDA_RULES).diagnostics)
+
+
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     try:
@@ -63,7 +72,7 @@ def findings(cli, *args: str) -> list[dict[str, Any]]:
 
 
 def test_evidence_of_kernels_and_of_the_rest() -> None:
-    kernels, rest = evidence_in(source_text(SOURCE.encode(), "k.cu"))
+    kernels, rest = evidence_of(SOURCE)
     found = {k.name: k for k in kernels}
     assert found["doubled"].block == (192, 1, 1)
     assert found["doubled"].local_arrays == ("v[64] (line 3)",)
@@ -143,7 +152,7 @@ def test_a_block_of_compiled_code_is_not_advised_twice(source: Path, cli) -> Non
 
 
 def test_the_sides_of_a_block_may_be_names() -> None:
-    kernels, _ = evidence_in(source_text(PLACES.encode(), "k.cu"))
+    kernels, _ = evidence_of(PLACES)
     assert {k.name: k.block for k in kernels}["tile"] == (32, 8, 1)
 
 

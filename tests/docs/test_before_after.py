@@ -10,10 +10,11 @@ import pytest
 from gpuadvise.advisor.backends.cuda_sources import _toolkit_folders
 from gpuadvise.advisor.backends.nvrtc import Program, compiled, library
 from gpuadvise.advisor.errors import Unavailable
-from gpuadvise.cli.rules.text import BeforeAfter, code_of_rules
+from gpuadvise.cli.rules.text import code_of
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.source.model import BeforeAfter
 
-CODE = code_of_rules()
+CODE = {rule.id: code for rule in RULES if (code := code_of(rule.id))}
 PIECES = [
     pytest.param(code.language, text, id=f"{name}-{when}")
     for name, code in CODE.items()

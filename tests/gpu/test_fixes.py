@@ -11,7 +11,7 @@ import pytest
 
 from gpuadvise.advisor.backends.nvrtc import Program, compiled
 from gpuadvise.advisor.source.fixes import mended
-from gpuadvise.advisor.source.lint import lint_cuda
+from gpuadvise.rules.source.lint import lint_cuda
 
 pytestmark = pytest.mark.gpu
 

@@ -28,7 +28,8 @@ FACTORIES = frozenset(
         "as_tensor",
     ]
 )
-_CUDA = ("cuda", "gpu")
+LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+CLOCKS = frozenset(("time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer"))
 
 
 @dataclass(slots=True, eq=False)

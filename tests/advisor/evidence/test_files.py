@@ -12,6 +12,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.evidence.files import read_evidence
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.rules.source.lint import lint_file
 
 RECORDED = Path(__file__).parent.parent / "profiles" / "recorded"
 RAW, BUILD_LOG = RECORDED / "hand_raw.csv", RECORDED / "ptxas.log"
@@ -55,6 +56,15 @@ def test_code_is_launched_as_the_caller_says() -> None:
     evidence = read_evidence(BUILD_LOG, device=H200, launched=launched)
     assert {k.facts.launch.threads for k in evidence.kernels if k.facts.launch} == {1024}
     assert not any(k.facts.launch.assumed_threads for k in evidence.kernels if k.facts.launch)
+
+
+def test_a_script_shows_faults_where_somebody_looks_for_them(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text('import torch\nfor i in range(9):\n    x = torch.zeros(9).to("cuda")\n')
+    (judged,) = read_evidence(script, lint=lint_file).kernels
+    assert [seen.fault for seen in judged.facts.observations or ()] == ["host-built-tensors"]
+    (unjudged,) = read_evidence(script).kernels
+    assert not unjudged.facts.observations
 
 
 def test_what_cannot_be_read_is_kept_or_raised(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 from gpuadvise.advisor.facts.library_kernels import without_parameters
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.source.text import source_text
+from gpuadvise.rules.source import CUDA_RULES
+from gpuadvise.rules.source.lint import lint_cuda
 
 H200 = find("h200")
 SM90 = Capability(9, 0)
@@ -42,7 +44,7 @@ void run(float *a, double *b) {
 
 def source(content: bytes = OVERLOADS) -> SourceEvidence:
     evidence = SourceEvidence()
-    evidence.add(source_text(content, "k.cu"))
+    evidence.add(source_text(content, "k.cu"), lint_cuda(content, "k.cu", select=CUDA_RULES))
     return evidence
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gpuadvise.advisor.source.lint import lint_cuda
+from gpuadvise.rules.source.lint import lint_cuda
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc")
 

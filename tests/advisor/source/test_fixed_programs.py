@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuadvise.advisor.source.fixes import mended
-from gpuadvise.advisor.source.lint import lint_cuda
+from gpuadvise.rules.source.lint import lint_cuda
 
 PROGRAM = Path(__file__).parent / "fixed.cu"
 LEGACY = b"""\

@@ -8,8 +8,7 @@ import pytest
 
 from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange, TextEdit
 from gpuadvise.advisor.source.fixes import mended
-from gpuadvise.advisor.source.lint import lint_cuda
-from gpuadvise.advisor.source.python.lint import lint_python
+from gpuadvise.rules.source.lint import lint_cuda, lint_python
 
 CASES = Path(__file__).parent / "cases"
 

@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.source.lint import lint_cuda
-from gpuadvise.advisor.source.python.lint import lint_python
 from gpuadvise.advisor.source.text import LARGEST
 from gpuadvise.advisor.source.tree import LARGEST_PIECE, PIECE, pieces_of
+from gpuadvise.rules.source.lint import lint_cuda, lint_python
 
 MANY = 100_000
 HOST = "__global__ void k(int);\nint main() { k<<<1, 32>>>(1); cudaGetLastError(); "

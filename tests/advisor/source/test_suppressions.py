@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuadvise.advisor.source.lint import lint_cuda
-from gpuadvise.advisor.source.python.lint import lint_python
+from gpuadvise.rules.source.lint import lint_cuda, lint_python
 
 KERNEL = "__global__ void k(float *out, float x) {{\n{}\n}}\n"
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.source.python.training import argument
+from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.thresholds import BLOCK_THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,13 +18,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
 
-_WARP = 32
 _MAKERS = ("cupy.RawKernel", "cupyx.jit.rawkernel")
 _JIT = ("numba.cuda.jit", "cupyx.jit.rawkernel")
+_DEEPEST = number(4, "names that lead to a number of threads, at most", "", "our judgement")
 _TRITON = ("triton.jit", "triton.autotune", "triton.heuristics")
 
 
-def partial_warps(module: PythonModule) -> Iterator[Diagnostic]:
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find launches of CuPy and Numba kernels whose block is not a multiple of 32 threads."""
     raw, jitted, triton = _kernels(module)
     for call in module.calls:
@@ -38,10 +42,10 @@ def partial_warps(module: PythonModule) -> Iterator[Diagnostic]:
             elif name in triton:
                 yield from _triton(module, call)
         threads = _threads(module, block) if block is not None else None
-        if threads is not None and threads > 1 and threads % _WARP and threads <= 1024:
+        if threads is not None and threads > 1 and threads % WARP_SIZE and threads <= BLOCK_THREADS:
             yield module.diagnostic(
-                "partial-warp", call, f"Blocks of {threads} threads leave {plural(-threads % _WARP, 'lane')} of the last warp idle.",
-                f"Launch {-(-threads // _WARP) * _WARP} threads per block.",
+                "partial-warp", call, f"Blocks of {threads} threads leave {plural(-threads % WARP_SIZE, 'lane')} of the last warp idle.",
+                f"Launch {-(-threads // WARP_SIZE) * WARP_SIZE} threads per block.",
             )  # fmt: skip
 
 
@@ -98,7 +102,7 @@ def _threads(module: PythonModule, block: ast.expr) -> int | None:
 def _number(module: PythonModule, node: ast.expr, depth: int = 0) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
-    if isinstance(node, ast.Name) and depth < 4:
+    if isinstance(node, ast.Name) and depth < _DEEPEST:
         values = module.assigned.get(node.id, [])
         changed = any(
             isinstance(n, (ast.AugAssign, ast.For, ast.arg))
@@ -106,7 +110,23 @@ def _number(module: PythonModule, node: ast.expr, depth: int = 0) -> int | None:
             for n in module.nodes
         )
         return _number(module, values[0], depth + 1) if len(values) == 1 and not changed else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and depth < 4:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and depth < _DEEPEST:
         left, right = _number(module, node.left, depth + 1), _number(module, node.right, depth + 1)
         return left * right if left is not None and right is not None else None
     return None
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "host",
+        """\
+void launch(int n) {
+    kernel<<<(n + 99) / 100, 100>>>(data, n);                 // 4 warps, the last with 4 lanes
+}""",
+        """\
+void launch(int n) {
+    kernel<<<(n + 127) / 128, 128>>>(data, n);                // with: if (i < n)
+}""",
+    ),
+)

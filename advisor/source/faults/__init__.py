@@ -1,1 +1,0 @@
-"""The faults that source code shows: one function per rule, in rooms by what they look at."""

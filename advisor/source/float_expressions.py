@@ -1,0 +1,182 @@
+"""Expressions of floats that a double literal stands in: how far it reaches, and what becomes of the value."""
+
+from __future__ import annotations
+
+import re
+from struct import pack, unpack
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.scopes import INTEGERS, UNKNOWN
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_EXPRESSION = frozenset(
+    ("binary_expression", "parenthesized_expression", "unary_expression", "conditional_expression")
+)
+_SIGNS = frozenset(("parenthesized_expression", "unary_expression"))
+_TWO_ARGUMENTS = frozenset(["pow", "fmax", "fmin", "max", "min", "fmod", "atan2", "hypot"])
+_LARGEST_FLOAT = 3.4028234663852886e38
+# Conversions and makers of vectors, all of whose parameters are floats.
+_FLOAT_PARAMETER = re.compile(r"(?:__float2\w+|__floats2\w+|make_float[1-4])$")
+
+
+def folds_to_float(context: RuleContext, top: Node, literal: Node) -> bool:
+    """Whether the compiler computes with a float although *literal* is double.
+
+    It does where the literal is exact in single precision and meets one float: in a comparison,
+    or in one operation whose result becomes a float at once. Then both ways round alike.
+    """
+    words = context.at(literal).replace("'", "")
+    if float(words) != unpack("f", pack("f", min(float(words), _LARGEST_FLOAT)))[0]:
+        return False
+    node = _around(literal)
+    above = node.parent
+    if above is None or len(above.children) != 2:
+        return False
+    if above.kind != "binary_expression":
+        return above.kind == "assignment_expression"
+    partner = above.children[1] if above.children[0] is node else above.children[0]
+    if context.type_of(partner) != "float":
+        return False
+    if context.type_of(above) == "bool":
+        return True
+    return _around(above) is top and _becomes_float(context, top)
+
+
+def _around(node: Node) -> Node:
+    """Return *node* with the brackets and signs around it."""
+    while node.parent is not None and node.parent.kind in _SIGNS:
+        node = node.parent
+    return node
+
+
+def _becomes_float(context: RuleContext, top: Node) -> bool:
+    """Whether the value of *top* goes straight into a float, and not into an integer or a sum."""
+    above = top.parent
+    if above is None:
+        return False
+    if above.kind == "init_declarator":
+        variable = context.file.variable(context.at(above.children[0]), top, context.function)
+        return variable is not None and variable.type == "float"
+    if above.kind == "assignment_expression":
+        return context.file.operator(above) == "=" and context.type_of(above.children[0]) == "float"
+    if above.kind == "cast_expression":
+        return context.type_of(above) == "float"
+    return above.kind in ("return_statement", "argument_list")
+
+
+def whole_expression(node: Node) -> Node:
+    """Return the largest arithmetic expression that *node* is an operand of."""
+    top = node
+    while top.parent is not None:
+        above = top.parent
+        if above.kind in _EXPRESSION:
+            top = above
+        elif above.kind == "argument_list" and _is_mixed_call(above.parent):
+            top = above.parent if above.parent is not None else above
+        else:
+            break
+    return top
+
+
+def _is_mixed_call(call: Node | None) -> bool:
+    return (
+        call is not None
+        and call.kind == "call_expression"
+        and len(call.children) == 2
+        and call.children[0].kind == "identifier"
+        and len(call.children[1].children) == 2
+        and call.children[0].end - call.children[0].start <= 5
+    )
+
+
+def mixes_float(context: RuleContext, top: Node, literal: Node) -> bool:
+    """Whether float operands, and no doubles of the author's own, meet *literal* in *top*."""
+    floats = _updates_float(context, top)
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        if node.kind == "conditional_expression":
+            stack.extend(node.children[1:])
+        elif node.kind == "binary_expression" and context.file.operator(node) in ("&&", "||"):
+            if not node.holds(literal):
+                continue
+            stack.extend(c for c in node.children if c.holds(literal))
+        elif node.kind in _EXPRESSION:
+            stack.extend(node.children)
+        elif (
+            node.kind == "call_expression"
+            and _is_mixed_call(node)
+            and (context.file.callee(node) in _TWO_ARGUMENTS)
+        ):
+            stack.extend(node.children[1].children)
+        elif node.kind != "number_literal":
+            kind = context.type_of(node)
+            if kind in ("double", UNKNOWN) or kind.endswith("*"):
+                return False
+            floats |= kind == "float"
+    return floats and _meets_operator(context, literal)
+
+
+def _meets_operator(context: RuleContext, literal: Node) -> bool:
+    """Whether arithmetic or a comparison with a float takes *literal*, and not only a choice."""
+    node = literal
+    for above in literal.ancestors():
+        if above.kind == "assignment_expression":
+            return _updates_float(context, node)
+        if above.kind == "binary_expression" and len(above.children) == 2:
+            operand = above.children[1] if above.children[0] is node else above.children[0]
+            # Doubles of the author's own are excluded: this one comes from another literal.
+            return context.type_of(operand) in ("float", "double")
+        if above.kind == "argument_list" and _is_mixed_call(above.parent):
+            return any(context.type_of(c) == "float" for c in above.children if c is not node)
+        if above.kind not in ("parenthesized_expression", "unary_expression"):
+            return False
+        node = above
+    return False
+
+
+def _updates_float(context: RuleContext, value: Node) -> bool:
+    """Whether ``+=`` or the like computes with *value* and a float."""
+    above = value.parent
+    return (
+        above is not None
+        and above.kind == "assignment_expression"
+        and above.children[0] is not value
+        and context.file.operator(above) in ("+=", "-=", "*=", "/=")
+        and context.type_of(above.children[0]) == "float"
+    )
+
+
+def ends_as_float(context: RuleContext, top: Node) -> bool:
+    """Whether the value of *top* is known to become a float, an integer or a truth value."""
+    if top.kind == "binary_expression" and context.type_of(top) == "bool":
+        return True
+    above = top.parent
+    if above is None:
+        return False
+    if above.kind == "init_declarator":
+        name = context.root_name(above.children[0])
+        namesakes = context.function.variables.get(name, ())
+        declared = next((v for v in namesakes if v.node is above), None)
+        return declared is not None and declared.type in ("float", *INTEGERS)
+    if above.kind == "assignment_expression":
+        return (
+            context.type_of(above.children[0]) in ("float", *INTEGERS)
+            and above.children[0] is not top
+        )
+    if above.kind == "return_statement":
+        return context.function.returns == "float" and not any(
+            a.kind == "lambda_expression" for a in above.ancestors()
+        )
+    if above.kind == "argument_list" and above.parent is not None:
+        call = above.parent
+        name = context.file.callee(call)
+        if _FLOAT_PARAMETER.match(name):
+            return True
+        return name.endswith("f") and context.type_of(call) == "float"
+    if above.kind == "cast_expression":
+        return context.type_of(above) in ("float", *INTEGERS)
+    return False

@@ -1,0 +1,85 @@
+"""Calls of the CUDA runtime in host code: what waits, and in which stream work is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.tree import LOOPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+# Calls that wait for work of the GPU, or ask whether it is done.
+WAITING = frozenset(
+    [
+        "cudaDeviceSynchronize",
+        "cudaThreadSynchronize",
+        "cudaStreamSynchronize",
+        "cudaEventSynchronize",
+        "cudaMemcpy",
+        "cudaMemcpyFromSymbol",
+        "cudaMemcpyToSymbol",
+        "cudaMemcpy2D",
+        "cudaMemcpy3D",
+        "cudaMemset",
+        "cudaFree",
+        "cuCtxSynchronize",
+        "cuStreamSynchronize",
+        "cudaDeviceReset",
+        "cudaStreamQuery",
+        "cudaEventQuery",
+    ]
+)
+# What takes a stream, or all of them, out of the order with the default stream.
+_APART = (b"cudaStreamNonBlocking", b"per-thread", b"PER_THREAD")
+_STREAM_ARGUMENT = {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaMemcpy2DAsync": 7}
+
+
+def streamed_work(context: RuleContext) -> list[tuple[Node, str | None]]:
+    """Return launches and asynchronous copies with their streams, in the order of the text."""
+    work: list[tuple[Node, str | None]] = [
+        (launch.node, launch.stream) for launch in context.launches.of(context.function)
+    ]
+    for name, position in _STREAM_ARGUMENT.items():
+        for call in context.calls(name):
+            arguments = context.file.arguments(call)
+            stream = context.at(arguments[position]) if len(arguments) > position else "0"
+            work.append((call, None if stream in ("0", "NULL", "nullptr") else stream))
+    return sorted(work, key=lambda item: item[0].start)
+
+
+def loops_over_streams(
+    context: RuleContext,
+) -> Iterator[tuple[Node, list[tuple[Node, str | None]]]]:
+    """Yield each loop with work in several streams that wait for the default one, and its work."""
+    text = context.file.text.content
+    if any(mark in text for mark in _APART):
+        return
+    work = streamed_work(context)
+    for loop in context.function.nodes(*LOOPS):
+        inside = [(node, stream) for node, stream in work if loop.holds(node)]
+        streams = {stream for _, stream in inside if stream is not None}
+        if len(streams) > 1 or any(_is_one_of_several(stream) for stream in streams):
+            yield loop, inside
+
+
+def _is_one_of_several(stream: str) -> bool:
+    """Whether *stream* is an element that an index chooses, and not the same one every time."""
+    _, bracket, index = stream.partition("[")
+    return bool(bracket) and not index.rstrip("]) ").isdigit()
+
+
+def pointer_name(context: RuleContext, node: Node) -> str:
+    """Return the pointer that an argument like ``(void **)&p`` hands over, as it is written."""
+    while node.kind in ("cast_expression", "pointer_expression", "parenthesized_expression") or (
+        node.kind == "call_expression" and context.file.arguments(node)
+    ):
+        node = (
+            context.file.arguments(node)[-1]
+            if node.kind == "call_expression"
+            else node.children[-1]
+        )
+    return context.at(node)

@@ -1,0 +1,70 @@
+"""Rules on the text of a program: one file each, in a folder for the language that it reads.
+
+A file holds what looks for the fault, its words, what to write instead and the code of its page; where
+nothing but a source shows the fault, also the rule itself. Where a launch, a profile or a timeline shows
+it too, the rule stands under the same name in `rules/guide`, which `lint` loads for what it reports alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuadvise.rules.source.model import CudaCheck, PythonCheck
+
+CUDA_RULES = (
+    "bank-conflicts",
+    "blocking-copies",
+    "default-stream-work",
+    "divergent-barriers",
+    "divergent-branches",
+    "exceeded-launch-bounds",
+    "general-math-functions",
+    "implicit-double",
+    "impossible-launch",
+    "integer-division",
+    "legacy-warp-intrinsics",
+    "misplaced-events",
+    "narrow-elements",
+    "narrow-integer-arithmetic",
+    "overstated-launch-bounds",
+    "partial-warp",
+    "repeated-allocations",
+    "rolled-loops",
+    "scalar-half-arithmetic",
+    "slow-math",
+    "synchronous-staging",
+    "unaligned-words",
+    "unchecked-errors",
+    "uncoalesced-access",
+    "unprefetched-managed-memory",
+    "unrestricted-pointers",
+    "unsigned-loop-counters",
+    "unsynchronized-timers",
+)
+PYTHON_RULES = (
+    "blocking-moves",
+    "full-precision-matmuls",
+    "host-built-tensors",
+    "partial-warp",
+    "synchronizations-in-loops",
+    "synchronizing-reads",
+    "unpinned-loaders",
+    "unsynchronized-timing",
+)
+# Rules that run only when they are named: the source alone does not prove them.
+OPT_IN = frozenset(("rolled-loops", "unsynchronized-timing"))
+CHECKED = frozenset((*CUDA_RULES, *PYTHON_RULES))
+
+
+def cuda_check(rule: str) -> CudaCheck:
+    """Return what looks for *rule* in CUDA, without loading the others."""
+    check: CudaCheck = import_module(f"{__name__}.cuda.{rule.replace('-', '_')}").CHECK
+    return check
+
+
+def python_check(rule: str) -> PythonCheck:
+    """Return what looks for *rule* in Python, without loading the others."""
+    check: PythonCheck = import_module(f"{__name__}.python.{rule.replace('-', '_')}").CHECK
+    return check

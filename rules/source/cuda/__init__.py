@@ -1,0 +1,1 @@
+"""Rules on CUDA sources, one file each."""

@@ -1,0 +1,54 @@
+"""Work in the default stream among work in other streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.runtime_calls import loops_over_streams
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find launches and asynchronous copies in the default stream among work in several streams."""
+    if context.function.place is not ExecutionSpace.HOST:
+        return
+    if not (context.function.says(b"<<<") or context.function.says(b"Async")):
+        return
+    for loop, work in loops_over_streams(context):
+        for node, stream in work:
+            if stream is None and context.loop_around(node) is loop:
+                yield context.diagnostic(
+                    "default-stream-work", node,
+                    "Work in the default stream among other streams: it waits for all of them, and they wait for it.",
+                    "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking).",
+                )  # fmt: skip
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=False,
+    code=BeforeAfter(
+        "host",
+        """\
+void run() {
+    for (int i = 0; i < 4; ++i) {
+        kernel<<<grid, block, 0, stream[i]>>>(part[i]);
+        cudaMemset(flags + i, 0, 4);           // the default stream: the others wait
+    }
+}""",
+        """\
+void run() {
+    for (int i = 0; i < 4; ++i) {
+        kernel<<<grid, block, 0, stream[i]>>>(part[i]);
+        cudaMemsetAsync(flags + i, 0, 4, stream[i]);
+    }
+}""",
+    ),
+)

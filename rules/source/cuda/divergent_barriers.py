@@ -1,0 +1,111 @@
+"""Barriers that not all threads of a block come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.divergence import depends_on_thread, is_uneven_loop
+from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.source.variance import is_block_group
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_BARRIERS = frozenset(
+    ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or")
+)
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Barriers of a block under a condition, or in a loop, that depends on the thread."""
+    if not context.function.on_device or not context.function.says(b"sync"):
+        return
+    barriers: dict[int, list[Node]] = {}
+    causes: dict[int, Node] = {}
+    for call in context.function.nodes("call_expression"):
+        cause = _divergent_cause(context, call) if _is_barrier(context, call) else None
+        if cause is not None:
+            causes[cause.index] = cause
+            barriers.setdefault(cause.index, []).append(call)
+    for index, calls in barriers.items():
+        where = "a loop whose count" if causes[index].kind in LOOPS else "a condition that"
+        what = "A barrier" if len(calls) == 1 else f"This barrier and {len(calls) - 1} more stand"
+        line = context.file.text.line(causes[index].start)
+        yield context.diagnostic(
+            "divergent-barriers",
+            calls[0],
+            f"{what} in {where} depends on the thread (line {line}).",
+            "Move the barrier out of the condition: let all threads run the loop, guard only "
+            "the work by if (i < n), and put the barrier after that.",
+        )
+
+
+def _is_barrier(context: RuleContext, call: Node) -> bool:
+    name = context.file.callee(call)
+    if name in _BARRIERS:
+        return True
+    first = call.children[0] if call.children else call
+    if name == "sync" and first.kind == "field_expression" and not context.file.arguments(call):
+        return is_block_group(context.file, context.function, first.children[0])
+    if name == "sync" and len(context.file.arguments(call)) == 1:
+        return is_block_group(context.file, context.function, context.file.arguments(call)[0])
+    return False
+
+
+def _divergent_cause(context: RuleContext, barrier: Node) -> Node | None:
+    """Return the innermost condition or loop around *barrier* that depends on the thread."""
+    inner = barrier
+    for above in barrier.ancestors():
+        if above is context.function.body or above.kind == "lambda_expression":
+            return None
+        if _diverges(context, above, inner):
+            return above
+        inner = above
+    return None
+
+
+def _diverges(context: RuleContext, above: Node, inner: Node) -> bool:
+    if above.kind == "if_statement" and inner.kind != "condition_clause":
+        condition = above.part("condition")
+        return condition is not None and depends_on_thread(context, condition)
+    if above.kind in ("while_statement", "do_statement"):
+        condition = above.part("condition")
+        return condition is not None and depends_on_thread(context, condition)
+    if above.kind == "for_statement" and inner.field == "body":
+        condition = above.part("condition")
+        return condition is not None and is_uneven_loop(context, condition)
+    if above.kind == "switch_statement" and above.children:
+        return depends_on_thread(context, above.children[0])
+    return False
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void step(float *x, int n) {
+    __shared__ float tile[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) {
+        tile[threadIdx.x] = x[i];
+        __syncthreads();                                  // not all threads come here
+        x[i] = tile[255 - threadIdx.x];
+    }
+}""",
+        """\
+__global__ void step(float *x, int n) {
+    __shared__ float tile[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) tile[threadIdx.x] = x[i];
+    __syncthreads();
+    if (i < n) x[i] = tile[255 - threadIdx.x];
+}""",
+    ),
+)

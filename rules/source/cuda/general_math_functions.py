@@ -1,0 +1,216 @@
+"""General math functions where a special one exists."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.exponents import exponent_of, power_of
+from gpuadvise.advisor.source.math_calls import (
+    computed_in,
+    exponent_words,
+    is_free_name,
+    is_standard,
+    is_volatile,
+    pi_factor,
+    sines_beside_cosines,
+)
+from gpuadvise.advisor.source.rule_context import replaced
+from gpuadvise.advisor.source.scopes import INTEGERS
+from gpuadvise.advisor.source.tree import bare
+from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.powers import Power
+    from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_POWERS = ("pow", "powf", "__powf")
+_TRIGONOMETRY = {
+    "sinf": "sinpif", "cosf": "cospif", "sin": "sinpi", "cos": "cospi",
+    "sincosf": "sincospif", "sincos": "sincospi",
+}  # fmt: skip
+# Fastest-growing products that an edit writes out: two multiplications, each rounded once.
+_LARGEST_EDIT = number(
+    3, "power that --fix writes as a product, at most", "", "two multiplications, each rounded once"
+)
+# What a body must hold for a rule to have anything to say.
+_WORDS = re.compile(rb"\b(?:__)?(?:pow|sqrt|sincos|sin|cos)f?\b")
+_RULE = "general-math-functions"
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find calls of general functions for which a special one exists."""
+    if not context.function.on_device or not context.function.matches(_WORDS):
+        return
+    for call in context.calls():
+        name = context.file.callee(call)
+        if name in context.file.names.returns and name not in ("pow", "sin", "cos", "sqrt"):
+            continue
+        if not is_standard(context, call):
+            continue
+        if name in _POWERS:
+            yield from _power(context, call, name)
+        elif name in _TRIGONOMETRY:
+            yield from _multiple_of_pi(context, call, name)
+    yield from _reciprocal_roots(context)
+    yield from _sines_beside_cosines(context)
+
+
+def _power(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
+    arguments = context.file.arguments(call)
+    if len(arguments) != 2:
+        return
+    base, exponent = arguments
+    kind = computed_in(context, name, base, exponent)
+    yield from _power_of_base(context, call, name, base, exponent, kind)
+    value = exponent_of(exponent_words(context, exponent), single=kind == "float")
+    power = power_of(value) if value is not None else None
+    if value == 0 and "/" in context.at(exponent):
+        yield context.diagnostic(
+            _RULE, call, f"{context.at(exponent)} is an integer division: the exponent is 0.",
+            "Write the exponent with a decimal point, such as 1.0f/3.0f, or call the special function.",
+        )  # fmt: skip
+    elif power is not None:
+        yield _powered(context, call, base, power, kind)
+
+
+def _power_of_base(
+    context: RuleContext, call: Node, name: str, base: Node, exponent: Node, kind: str
+) -> Iterator[Diagnostic]:
+    words = context.at(base).rstrip("fF")
+    if not re.fullmatch(r"(?:2|10)(?:\.0*)?", words):
+        return
+    function = ("exp2" if words.startswith("2") else "exp10") + ("" if kind == "double" else "f")
+    inner = context.at(exponent)
+    exact = name == "powf" or (kind == "double" and context.type_of(exponent) == "double")
+    free = is_free_name(context, function)
+    edits = replaced(call, f"{function}({inner})") if exact and free else ()
+    action = f"Write {function}({inner})."
+    if context.type_of(exponent) in INTEGERS and words.startswith("2"):
+        action = f"Write ldexp{'f' if function.endswith('f') else ''}(1, {inner}), which is exact, or {function}({inner})."
+        edits = ()
+    yield context.diagnostic(
+        _RULE, call, "A general power function for a power of a fixed base.", action, edits=edits,
+        replacement=f"{function}({inner})",
+    )  # fmt: skip
+
+
+def _powered(context: RuleContext, call: Node, base: Node, power: Power, kind: str) -> Diagnostic:
+    single = kind != "double"
+    formula = power.single if single else power.formula
+    note = _errors(power, single=single)
+    return context.diagnostic(
+        _RULE,
+        call,
+        f"A general power function for the exponent {power.exponent}.",
+        f"Write {formula} with x = {context.at(base)}{note}.",
+        edits=_product(context, call, base, power, kind),
+        exponent=str(power.exponent),
+        type=kind or "float",
+        replacement=formula,
+    )
+
+
+def _errors(power: Power, *, single: bool) -> str:
+    if power.ulps is None:
+        return ""
+    if not single:
+        return f" (for x >= 0; error up to {power.ulps} ulp)"
+    return (
+        f" (for x >= 0; error up to {power.ulps_single} ulp,"
+        f" {power.ulps_single_fast} with fast division and square root)"
+    )
+
+
+def _product(
+    context: RuleContext, call: Node, base: Node, power: Power, kind: str
+) -> tuple[TextEdit, ...]:
+    """Return the edit for a small whole power of a name; others are for a person to decide."""
+    whole = power.exponent
+    if whole.denominator != 1 or not 2 <= whole <= _LARGEST_EDIT or not kind:
+        return ()
+    if bare(base).kind != "identifier" or context.type_of(base) != kind:
+        return ()
+    name = context.at(bare(base))
+    if is_volatile(context, bare(base)):
+        return ()
+    return replaced(call, "(" + " * ".join([name] * int(whole)) + ")")
+
+
+def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
+    arguments = context.file.arguments(call)
+    factor = pi_factor(context, arguments[0]) if arguments else None
+    if factor is None:
+        return
+    special = _TRIGONOMETRY[name]
+    if name in ("sin", "cos", "sincos") and context.type_of(arguments[0]) == "float":
+        special += "f"
+    yield context.diagnostic(
+        _RULE, call, "Trigonometry of a multiple of pi.",
+        f"Write {special} of the argument without the factor pi: it is faster, and multiplies by pi exactly.",
+        replacement=special,
+    )  # fmt: skip
+
+
+def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
+    for node in context.function.nodes("binary_expression"):
+        if len(node.children) != 2 or context.file.operator(node) != "/":
+            continue
+        dividend, root = bare(node.children[0]), bare(node.children[1])
+        if root.kind != "call_expression" or not re.fullmatch(
+            r"1(?:\.0*)?f?", context.at(dividend)
+        ):
+            continue
+        name = context.file.callee(root)
+        arguments = context.file.arguments(root)
+        if name not in ("sqrt", "sqrtf") or len(arguments) != 1 or not is_standard(context, root):
+            continue
+        kind = "float" if name == "sqrtf" else context.type_of(arguments[0])
+        if kind not in ("float", "double"):
+            continue
+        special = "rsqrtf" if kind == "float" else "rsqrt"
+        written = f"{special}({context.at(arguments[0])})"
+        exact = kind == "double" or context.type_of(dividend) == "float"
+        yield context.diagnostic(
+            _RULE, node, "A division by a square root.",
+            f"Write {written} (error up to {'2 ulp' if kind == 'float' else '1 ulp'}).",
+            edits=replaced(node, written) if exact and is_free_name(context, special) else (),
+            replacement=written,
+        )  # fmt: skip
+
+
+def _sines_beside_cosines(context: RuleContext) -> Iterator[Diagnostic]:
+    for call, argument in sines_beside_cosines(context):
+        name = context.file.callee(call).replace("cos", "sin")
+        special = {"sinf": "sincosf", "sin": "sincos", "__sinf": "__sincosf"}[name]
+        if special == "sincos" and context.type_of(argument) == "float":
+            special = "sincosf"
+        yield context.diagnostic(
+            _RULE, call, "Sine and cosine of the same argument.",
+            f"Call {special}({context.at(argument)}, &s, &c) once: both share the reduction of the argument.",
+            replacement=special,
+        )  # fmt: skip
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void f(float *x) {
+    float v = x[threadIdx.x];
+    x[threadIdx.x] = powf(v, 2.0f) + powf(v, 0.25f) + sinf(3.14159265f * v);
+}""",
+        """\
+__global__ void f(float *x) {
+    float v = x[threadIdx.x];
+    x[threadIdx.x] = v * v + rsqrtf(rsqrtf(v)) + sinpif(v);
+}""",
+    ),
+)

@@ -1,0 +1,134 @@
+"""Integer division by a variable."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.scopes import INTEGERS
+from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_DIVIDING = ("/", "%", "/=", "%=")
+# Functions of a few instructions; so are intrinsics.
+_SHORT = frozenset(
+    ("min", "max", "abs", "fabs", "fabsf", "fminf", "fmaxf", "sqrtf", "expf", "printf", "assert",
+     "static_cast", "reinterpret_cast", "int", "float", "unsigned", "size_t")
+)  # fmt: skip
+# What a body must hold for a rule to have anything to say.
+_DIVISION = re.compile(rb"/(?![/*])(?<!\*/)(?<!//)")
+_POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Divisions by a variable that a loop repeats, or whose divisor is a power of two."""
+    function = context.function
+    if not function.on_device or not (function.says(b"%") or function.matches(_DIVISION)):
+        return
+    reported: set[tuple[str, int]] = set()
+    for node in context.function.nodes("binary_expression", "assignment_expression"):
+        if len(node.children) != 2 or context.file.operator(node) not in _DIVIDING:
+            continue
+        dividend, divisor = node.children
+        if context.file.is_constant(divisor, context.function):
+            continue
+        if not all(context.type_of(c) in INTEGERS for c in (dividend, divisor)):
+            continue
+        loop = context.loop_around(node)
+        power = _is_power_of_two(context, divisor)
+        if not power and not (loop and _is_repeated(context, dividend, divisor, loop)):
+            continue
+        key = (context.at(divisor), loop.index if loop else -1)
+        if key in reported:
+            continue
+        reported.add(key)
+        yield context.diagnostic(
+            "integer-division", node, _division_words(power), _division_action(power)
+        )
+
+
+def _division_words(power: bool) -> str:
+    if power:
+        return "An integer division by a power of two that the compiler does not know to be one."
+    return "An integer division by a variable, in each iteration of a loop."
+
+
+def _division_action(power: bool) -> str:
+    if power:
+        return "Keep the logarithm instead of the power: i / n is i >> log2(n), and i % n is i & (n - 1), for i >= 0."
+    return (
+        "Carry quotient and remainder along with the loop, make n a template parameter, or multiply by a reciprocal "
+        "computed once; if n is always a power of two, i / n is i >> log2(n) and i % n is i & (n - 1), for i >= 0."
+    )
+
+
+def _is_power_of_two(context: RuleContext, divisor: Node) -> bool:
+    divisor = bare(divisor)
+    if divisor.kind == "binary_expression":
+        return context.file.operator(divisor) == "<<" and context.constant(divisor.children[0]) == 1
+    if divisor.kind != "identifier":
+        return False
+    variable = context.file.variable(context.at(divisor), divisor, context.function)
+    if variable is None or variable.value is None or not _unchanged(context, variable.name):
+        return False
+    value = bare(variable.value)
+    return value.kind == "binary_expression" and bool(_POWER_OF_TWO.match(context.at(value)))
+
+
+def _unchanged(context: RuleContext, name: str) -> bool:
+    return name not in context.assigned_below(context.function.body, declared=False)
+
+
+def _is_repeated(context: RuleContext, dividend: Node, divisor: Node, loop: Node) -> bool:
+    """Whether *loop* divides changing values by one that stays, and does little else.
+
+    Nothing replaces a divisor that changes as well; beside an inner loop one division is nothing.
+    """
+    changed = context.assigned_below(loop)
+    return (
+        _names_any(context, dividend, changed)
+        and not _names_any(context, divisor, changed)
+        and sum(len(context.file.tree.inside(loop, kind)) for kind in LOOPS) == 1
+        and not any(
+            _loops(context, call) for call in context.file.tree.inside(loop, "call_expression")
+        )
+    )
+
+
+def _names_any(context: RuleContext, expression: Node, names: set[str]) -> bool:
+    return any(
+        n.kind == "identifier" and context.at(n) in names
+        for n in context.file.tree.below(expression)
+    )
+
+
+def _loops(context: RuleContext, call: Node) -> bool:
+    """Whether *call* calls a function that loops itself, or may."""
+    name = context.file.callee(call)
+    if name in context.file.names.returns:
+        return context.file.loops(name)
+    return not (name.startswith(("__", "atomic", "make_")) or name in _SHORT)
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void pick(int *out, const int *in, int n, int width) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i / width] + i % width;
+}""",
+        """\
+template <int WIDTH> __global__ void pick(int *out, const int *in, int n) {   // WIDTH is 64
+    for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i / WIDTH] + i % WIDTH;
+}""",
+    ),
+)

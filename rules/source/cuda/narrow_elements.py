@@ -1,0 +1,76 @@
+"""Threads that move one element of one or two bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.lane_stride import is_thread_index
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_NARROW_BYTES = {"char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2}
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Kernels in which each thread moves one element of one or two bytes; one per kernel."""
+    if context.function.place is not ExecutionSpace.KERNEL:
+        return
+    bases = {p.type.rstrip("*") for p in context.function.parameters}
+    if bases.isdisjoint(_NARROW_BYTES) and bases.isdisjoint(context.file.names.structs):
+        return
+    for node in context.function.nodes("assignment_expression"):
+        if len(node.children) != 2 or node.children[0].kind != "subscript_expression":
+            continue
+        target = node.children[0]
+        kind = context.type_of(target)
+        size = _NARROW_BYTES.get(kind)
+        if size is None or context.file.operator(node) != "=" or not _is_parameter(context, target):
+            continue
+        loads = [
+            n
+            for n in context.file.tree.below(node.children[1])
+            if n.kind == "subscript_expression" and _NARROW_BYTES.get(context.type_of(n)) == size
+        ]
+        if (
+            is_thread_index(context, target)
+            and loads
+            and all(is_thread_index(context, n) and _is_parameter(context, n) for n in loads)
+        ):
+            yield context.diagnostic(
+                "narrow-elements", node, f"Each thread moves {size} byte{'s' * (size > 1)} of contiguous data; a load can carry 16.",
+                f"Let each thread take {4 // size} or {16 // size} neighbours through a vector type such as "
+                f"{'uchar4' if size == 1 else 'ushort2'} or int4.",
+            )  # fmt: skip
+            return
+
+
+def _is_parameter(context: RuleContext, subscript: Node) -> bool:
+    name = context.root_name(subscript)
+    return any(p.name == name for p in context.function.parameters)
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void invert(unsigned char *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    x[i] = 255 - x[i];                         // a byte each
+}""",
+        """\
+__global__ void invert(uchar4 *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    uchar4 v = x[i];                           // four
+    x[i] = make_uchar4(255 - v.x, 255 - v.y, 255 - v.z, 255 - v.w);
+}""",
+    ),
+)

@@ -1,0 +1,118 @@
+"""Device memory that a loop allocates and frees in every iteration."""
+
+from __future__ import annotations
+
+import re
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.source.runtime_calls import pointer_name
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_ALLOCATIONS = (
+    "cudaMalloc",
+    "cudaMallocManaged",
+    "cudaMallocHost",
+    "cudaHostAlloc",
+    "cudaMallocPitch",
+)
+_HOST_ALLOCATIONS = frozenset(("malloc", "calloc", "aligned_alloc", "fopen", "fread"))
+_CLOCK_LIKE = re.compile(r"clock|::now$|gettimeofday|EventRecord|wtime")
+_FREES = {"cudaMallocHost": "cudaFreeHost", "cudaHostAlloc": "cudaFreeHost"}
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Device memory that a loop allocates and frees again in every iteration."""
+    if context.function.place is not ExecutionSpace.HOST:
+        return
+    if not (context.function.says(b"cudaMalloc") or context.function.says(b"cudaHostAlloc")):
+        return
+    frees: dict[tuple[str, str], list[Node]] = {}
+    for call in context.calls("cudaFree", "cudaFreeHost"):
+        if arguments := context.file.arguments(call):
+            key = context.file.callee(call), pointer_name(context, arguments[0])
+            frees.setdefault(key, []).append(call)
+    surveys: dict[int, bool] = {}
+    allocated: dict[int, tuple[Node, list[str]]] = {}
+    for call in sorted(context.calls(*_ALLOCATIONS), key=attrgetter("index")):
+        loop = context.loop_around(call)
+        if loop is None or _runs_once(context, loop) or not context.file.arguments(call):
+            continue
+        if loop.index not in surveys:
+            surveys[loop.index] = _is_survey(context, loop)
+        if surveys[loop.index]:
+            continue
+        name = pointer_name(context, context.file.arguments(call)[0])
+        free = _FREES.get(context.file.callee(call), "cudaFree")
+        if any(map(loop.holds, frees.get((free, name), ()))):
+            known = allocated.setdefault(loop.index, (call, []))
+            known[1].append(name)
+    for call, pointers in allocated.values():
+        names = and_list([*dict.fromkeys(pointers)])
+        yield context.diagnostic(
+            "repeated-allocations", call, f"Each iteration of the loop allocates and frees {names}; cudaFree waits for the device.",
+            "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
+            "cudaFreeAsync() with a pool whose release threshold is raised.",
+        )  # fmt: skip
+
+
+def _runs_once(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* is ``do { } while (0)``, which is there for its break."""
+    condition = loop.part("condition")
+    return (
+        loop.kind == "do_statement"
+        and condition is not None
+        and "".join(context.at(condition).split()) in ("(0)", "(false)")
+    )
+
+
+def _is_survey(context: RuleContext, loop: Node) -> bool:
+    """Whether each iteration of *loop* is a run of its own: it repeats launches, or fills host memory.
+
+    An allocation is little beside either; programs that try one size after the other do so.
+    """
+    inner = [n for kind in LOOPS for n in context.file.tree.inside(loop, kind) if n is not loop]
+    launches = context.file.tree.inside(loop, "kernel_call_syntax")
+    if any(n.holds(launch) for n in inner for launch in launches):
+        return True
+    calls = context.file.tree.inside(loop, "call_expression")
+    return any(
+        context.file.callee(c) in _HOST_ALLOCATIONS or _CLOCK_LIKE.search(context.at(c.children[0]))
+        for c in calls
+        if c.children
+    ) or bool(context.file.tree.inside(loop, "new_expression"))
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=False,
+    code=BeforeAfter(
+        "host",
+        """\
+void run(int steps) {
+    for (int i = 0; i < steps; ++i) {
+        cudaMalloc(&scratch, bytes);
+        kernel<<<grid, block>>>(scratch);
+        cudaFree(scratch);                                    // waits for the GPU
+    }
+}""",
+        """\
+void run(int steps) {
+    for (int i = 0; i < steps; ++i) {
+        cudaMallocAsync(&scratch, bytes, stream);             // from the pool
+        kernel<<<grid, block, 0, stream>>>(scratch);
+        cudaFreeAsync(scratch, stream);
+    }
+}""",
+    ),
+)

@@ -1,0 +1,101 @@
+"""Accurate single-precision functions in a loop."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.source.cuda import general_math_functions
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+# The intrinsic for each accurate function in single precision.
+_INTRINSICS = {
+    "sinf": "__sinf", "cosf": "__cosf", "tanf": "__tanf", "expf": "__expf", "logf": "__logf",
+    "log2f": "__log2f", "log10f": "__log10f", "powf": "__powf", "exp10f": "__exp10f",
+    "sincosf": "__sincosf",
+}  # fmt: skip
+# Functions that reduce their argument first, slowly where it is large.
+_REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf"))
+_COSTS = "many instructions, and a slow path for large arguments"
+_COST = "several instructions where the intrinsic takes one or two"
+_INTRINSIC_WORDS = re.compile(rb"\b(?:" + "|".join(_INTRINSICS).encode() + rb")\b")
+
+
+def _is_of_vectors(context: RuleContext, call: Node) -> bool:
+    """Whether *call* is an overload of the program's own, for float4 and the like."""
+    return any(
+        node.kind == "identifier"
+        and node.parent is not None
+        and node.parent.kind != "field_expression"
+        and "." in context.type_of(node)
+        for argument in context.file.arguments(call)
+        for node in context.file.tree.below(argument)
+    )
+
+
+def _deals_out(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* deals out elements to threads: each loads and stores more than it computes."""
+    update = loop.part("update")
+    if update is None or update.kind != "assignment_expression" or len(update.children) != 2:
+        return False
+    step = context.constant(update.children[1])
+    return step is None or step >= WARP_SIZE
+
+
+def _is_repeated(context: RuleContext, call: Node) -> bool:
+    """Whether *call* is one of the library's in a loop that computes."""
+    loop = context.loop_around(call)
+    return (
+        loop is not None
+        and call.children[0].kind == "identifier"
+        and context.file.callee(call) not in context.file.names.returns
+        and not _is_of_vectors(context, call)
+        and not _deals_out(context, loop)
+    )
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Accurate single-precision functions that a kernel calls in a loop; once per function."""
+    if context.function.place is not ExecutionSpace.KERNEL:
+        return
+    if not context.function.matches(_INTRINSIC_WORDS):
+        return
+    repeated = [call for call in context.calls(*_INTRINSICS) if _is_repeated(context, call)]
+    if not repeated:
+        return
+    special = {d.where.start for d in general_math_functions.faults(context)}
+    calls: dict[str, list[Node]] = {}
+    for call in repeated:
+        if call.start not in special:
+            calls.setdefault(context.file.callee(call), []).append(call)
+    for name, nodes in calls.items():
+        times = f" in {len(nodes)} places" if len(nodes) > 1 else ""
+        yield context.diagnostic(
+            "slow-math", nodes[0], f"{name} in a loop{times}: {_COSTS if name in _REDUCING else _COST}.",
+            f"Where its error is acceptable call {_INTRINSICS[name]}, or compile with -use_fast_math.",
+            replacement=_INTRINSICS[name],
+        )  # fmt: skip
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void wave(float *x) { x[threadIdx.x] = sinf(x[threadIdx.x]) * expf(-x[threadIdx.x]); }""",
+        """\
+__global__ void wave(float *x) {                      // where 2 ulp and more are good enough
+    x[threadIdx.x] = __sinf(x[threadIdx.x]) * __expf(-x[threadIdx.x]);
+}""",
+    ),
+)

@@ -1,0 +1,73 @@
+"""Tiles that pass through registers on their way to shared memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Tiles that go from global to shared memory through registers, in a loop; one per kernel."""
+    if context.function.place is not ExecutionSpace.KERNEL:
+        return
+    if not (context.function.says(b"__shared__") and context.function.says(b"sync")):
+        return
+    shared = {v.name for vs in context.function.variables.values() for v in vs if v.shared}
+    pointers = {
+        p.name
+        for p in context.function.parameters
+        if p.type.rstrip("*") in ("float", "int", "uint", "double")
+    }
+    if not shared or not pointers:
+        return
+    for node in context.function.nodes("assignment_expression"):
+        if len(node.children) != 2 or context.file.operator(node) != "=":
+            continue
+        target, value = node.children
+        if target.kind != "subscript_expression" or value.kind != "subscript_expression":
+            continue
+        if context.root_name(target) not in shared or context.root_name(value) not in pointers:
+            continue
+        loop = context.loop_around(node)
+        if loop is None or not any(loop.holds(c) for c in context.calls("__syncthreads", "sync")):
+            continue
+        yield context.diagnostic(
+            "synchronous-staging", node, "A tile goes from global to shared memory through registers.",
+            "On compute capability 8.0 and later copy it with cuda::memcpy_async or __pipeline_memcpy_async: no register holds "
+            "it, and the copy of the next tile runs while this one is used.",
+        )  # fmt: skip
+        return
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void stage(float *out, const float4 *in) {
+    __shared__ float4 tile[256];
+    tile[threadIdx.x] = in[blockIdx.x * 256 + threadIdx.x];   // by way of registers
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x].x;
+}""",
+        """\
+__global__ void stage(float *out, const float4 *in) {
+    __shared__ float4 tile[256];
+    unsigned there = (unsigned)__cvta_generic_to_shared(&tile[threadIdx.x]);
+    const float4 *here = &in[blockIdx.x * 256 + threadIdx.x];
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(there), "l"(here));
+    asm volatile("cp.async.wait_all;");                       // or cuda::memcpy_async
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x].x;
+}""",
+    ),
+)

@@ -1,0 +1,189 @@
+"""Runtime calls and launches whose errors nobody sees."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.launches import SourceLaunch
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.scopes import SourceFunction
+    from gpuadvise.advisor.source.tree import Node
+
+# Runtime calls whose failure changes what follows; not those at the end of a life.
+_RUNTIME = re.compile(
+    r"cuda(?:Malloc\w*|Memcpy\w*|Memset\w*|MemPrefetch\w*|HostAlloc|HostRegister|Launch\w+"
+    r"|(?:Device|Thread|Stream|Event)Synchronize|StreamCreate\w*|StreamWaitEvent|EventCreate\w*"
+    r"|EventRecord\w*|EventElapsedTime|SetDevice|FuncSet\w+|Graph(?:Create|Instantiate|Launch|Add\w+)"
+    r"|StreamBeginCapture|StreamEndCapture|IpcOpen\w+|DeviceEnablePeerAccess)$"
+)
+_RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
+# What stands before a call whose result goes somewhere.
+_INSIDE = b"(,=!&|<>"
+_CHECK = re.compile(
+    r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
+)
+# In lower case, as projects spell them differently.
+_LAST_ERROR = re.compile(
+    rb"getlasterror|peekatlasterror|getlastcudaerror|kernel_launch_check|check_last|cuda_check\(\)"
+    rb"|last_error|cudacheckerror"
+)
+_DEEPEST_CALLS = number(
+    4,
+    "calls between main and a launch, at most",
+    "",
+    "our judgement: further away anybody may check",
+)
+_MOST_CALLERS = number(50, "callers of a function that are looked at", "", "a bound on time")
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Runtime calls and launches of a host function whose errors nobody sees; one per function."""
+    if context.function.place is not ExecutionSpace.HOST:
+        return
+    calls = context.calls() if _may_drop(context) else ()
+    dropped = [call for call in calls if _is_dropped(context, call)]
+    if dropped:
+        names = list(dict.fromkeys(context.file.callee(c) for c in dropped))
+        further = f" and {len(dropped) - 1} more in this function" if len(dropped) > 1 else ""
+        yield context.diagnostic(
+            "unchecked-errors", dropped[0], f"An error of this call{further} goes unnoticed ({', '.join(names[:4])}).",
+            "Compare the result with cudaSuccess; when it differs, print cudaGetErrorString(result) and stop.",
+            calls=str(len(dropped)),
+        )  # fmt: skip
+    launches = [
+        launch
+        for launch in context.launches.of(context.function)
+        if not context.file.is_empty_kernel(launch.kernel)
+    ]
+    if launches and not _launch_checked(context, launches):
+        more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
+        yield context.diagnostic(
+            "unchecked-errors", launches[0].node, f"No error check follows this launch{more}: a launch that fails does nothing and says nothing.",
+            "Check the result of cudaGetLastError() after the launch; in debug builds also that of cudaDeviceSynchronize().",
+            calls=str(len(launches)),
+        )  # fmt: skip
+
+
+def _may_drop(context: RuleContext) -> bool:
+    """Whether a call of the runtime in the text of the function may be a statement of its own."""
+    function, text = context.function, context.file.text.content
+    for match in _RUNTIME_WORDS.finditer(text, function.body.start, function.body.end):
+        before = text[text.rfind(b"\n", 0, match.start()) + 1 : match.start()].rstrip()
+        if before[-1:] not in _INSIDE or not before:
+            return True
+    return False
+
+
+def _is_dropped(context: RuleContext, call: Node) -> bool:
+    if call.parent is None or call.parent.kind != "expression_statement" or not call.children:
+        return False
+    if call.children[0].kind != "identifier":
+        return False
+    name = context.file.callee(call)
+    if not name.startswith("cuda") or not _RUNTIME.match(name):
+        return False
+    if name in context.file.names.returns:
+        return False
+    if name in context.file.preprocessed.function_macros:
+        return False
+    if name == "cudaSetDevice" and context.constant(context.file.arguments(call)[-1]) == 0:
+        # The first device is the current one anyway.
+        return False
+    # The runtime remembers an error until somebody asks for the last one.
+    return not (_asked_after(context, context.function, call) or _is_explained(context, call))
+
+
+def _is_explained(context: RuleContext, call: Node) -> bool:
+    """Whether the line above *call* is a comment that speaks of errors."""
+    above = context.file.text.line_text(max(1, context.file.text.line(call.start) - 1)).strip()
+    return above.startswith((b"//", b"*", b"/*")) and b"rror" in above
+
+
+def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
+    """Whether somebody asks for the error, or may do so outside this file."""
+    first = launches[0].node
+    if context.calls("cudaStreamBeginCapture"):
+        # A stream that is captured reports its errors when the capture ends.
+        return True
+    if any(above.kind in ("lambda_expression", "call_expression") for above in first.ancestors()):
+        return True
+    if _asked_after(context, context.function, first) or _waits_checked(context, first):
+        return True
+    return not (_reaches_main(context, context.function, 0) or _checks_others(context, first))
+
+
+def _checks_others(context: RuleContext, launch: Node) -> bool:
+    """Whether the function looks at the results of runtime calls after the launch."""
+    return any(
+        call.start > launch.end and call.parent is not None and call.parent.kind == "argument_list"
+        for call in context.calls()
+        if _RUNTIME.match(context.file.callee(call))
+    )
+
+
+def _reaches_main(context: RuleContext, function: SourceFunction, depth: int) -> bool:
+    """Whether *function* is main, or is called from it with no look at the error on the way."""
+    if function.name == "main":
+        return True
+    if depth > _DEEPEST_CALLS:
+        return False
+    for caller, call in context.file.callers(function.name)[:_MOST_CALLERS]:
+        if caller is function:
+            continue
+        if _asked_after(context, caller, call):
+            return False
+        if _reaches_main(context, caller, depth + 1):
+            return True
+    return False
+
+
+def _asked_after(context: RuleContext, function: SourceFunction, node: Node) -> bool:
+    """Whether *function* asks for the last error after *node*."""
+    if function.last_check is None:
+        text = context.file.text.content[function.node.start : function.node.end].lower()
+        checks = [match.start() for match in _LAST_ERROR.finditer(text)]
+        function.last_check = function.node.start + checks[-1] if checks else 0
+    return node.end <= function.last_check
+
+
+def _waits_checked(context: RuleContext, launch: Node) -> bool:
+    """Whether a macro or function of unknown meaning that speaks of checks follows."""
+    for call in context.calls():
+        if call.start < launch.end or call.children[0].kind == "field_expression":
+            continue
+        name = context.file.callee(call)
+        if name.startswith(("cuda", "std")) or not _CHECK.search(name):
+            continue
+        if not any(context.at(a).startswith("cuda") for a in context.file.arguments(call)):
+            return True
+    return False
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=False,
+    code=BeforeAfter(
+        "host",
+        """\
+void run() {
+    cudaMalloc(&data, bytes);
+    kernel<<<grid, block>>>(data);
+}""",
+        """\
+#define CHECK(call) if (cudaError_t error = (call)) fail(#call, cudaGetErrorString(error))
+void run() {
+    CHECK(cudaMalloc(&data, bytes));
+    kernel<<<grid, block>>>(data);
+    CHECK(cudaGetLastError());
+}""",
+    ),
+)

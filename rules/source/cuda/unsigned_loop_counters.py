@@ -1,0 +1,112 @@
+"""An unsigned loop counter in an index."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_UNSIGNED = frozenset(("uint",))
+_UNSIGNED_WORDS = re.compile(rb"uint|unsigned")
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Unsigned 32-bit counters that are scaled or shifted in an index."""
+    if not context.function.on_device or not context.function.says(b"for"):
+        return
+    if not context.names_type(_UNSIGNED, _UNSIGNED_WORDS):
+        return
+    for loop in context.function.nodes("for_statement"):
+        start, condition = loop.part("initializer"), loop.part("condition")
+        if start is None or condition is None or start.kind != "declaration":
+            continue
+        declarator = start.child("init_declarator")
+        if declarator is None or condition.kind != "binary_expression":
+            continue
+        name = context.at(declarator.children[0])
+        variable = context.file.variable(name, condition, context.function)
+        if variable is None or variable.type != "uint" or variable.node is not declarator:
+            continue
+        if context.file.is_constant(condition.children[1], context.function) or not _counts(
+            context, loop
+        ):
+            continue
+        if sum(len(context.file.tree.inside(loop, kind)) for kind in LOOPS) > 1:
+            # Beside an inner loop one index is nothing.
+            continue
+        index = _index_with(context, loop, name)
+        if index is not None:
+            unsigned = _unsigned_beside(context, index, name)
+            also = (
+                f", and make {and_list(unsigned)} int as well: one unsigned value makes the index unsigned"
+                if unsigned
+                else ""
+            )
+            yield context.diagnostic(
+                "unsigned-loop-counters", loop,
+                f'The counter "{name}" is unsigned and part of the index {context.at(index)}.',
+                f"Declare the counter int (or long long for more than 2^31 iterations){also}.",
+                end=condition.end, counter=name,
+            )  # fmt: skip
+
+
+def _unsigned_beside(context: RuleContext, index: Node, counter: str) -> list[str]:
+    """Return the other unsigned values of *index*, as they are written, each once."""
+    operands = dict.fromkeys(
+        context.at(node)
+        for node in context.file.tree.below(index)
+        if node.kind in ("identifier", "field_expression") and context.type_of(node) == "uint"
+    )
+    return [words for words in operands if words != counter]
+
+
+def _counts(context: RuleContext, loop: Node) -> bool:
+    """Whether the loop adds a step to its counter, which strength reduction could follow."""
+    update = loop.part("update")
+    if update is None:
+        return False
+    return update.kind == "update_expression" or (
+        update.kind == "assignment_expression" and context.file.operator(update) in ("+=", "-=")
+    )
+
+
+def _index_with(context: RuleContext, loop: Node, name: str) -> Node | None:
+    """Return an index expression that computes with *name* in 32 bits."""
+    for node in context.file.tree.inside(loop, "subscript_argument_list"):
+        if not node.children:
+            continue
+        index = bare(node.children[0])
+        if index.kind != "binary_expression" or context.type_of(index) not in ("uint", "int"):
+            continue
+        if any(
+            n.kind == "identifier" and context.at(n) == name for n in context.file.tree.below(index)
+        ):
+            return index
+    return None
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void clear(float *x, unsigned n, unsigned stride) {
+    for (unsigned i = 0; i < n; ++i) x[i * stride] = 0;   // must wrap around as unsigned does
+}""",
+        """\
+__global__ void clear(float *x, int n, int stride) {
+    for (int i = 0; i < n; ++i) x[i * stride] = 0;        // becomes an addition of the stride
+}""",
+    ),
+)

@@ -1,0 +1,161 @@
+"""Every source rule over one file, of CUDA or of Python."""
+
+from __future__ import annotations
+
+import gc
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
+from gpuadvise.advisor.source.diagnostic import LintedFile
+from gpuadvise.advisor.source.launches import Launches
+from gpuadvise.advisor.source.notebook import SUFFIX, read_notebook
+from gpuadvise.advisor.source.rule_context import RuleContext
+from gpuadvise.advisor.source.suppressions import suppressed, suppressions_in
+from gpuadvise.advisor.source.text import SourceText, source_text
+from gpuadvise.rules.source import CUDA_RULES, OPT_IN, PYTHON_RULES, cuda_check, python_check
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.scopes import SourceFunction
+
+# What only HIP writes, and what a file names that means CUDA as well or instead.
+_HIP = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\(", re.MULTILINE)
+_CUDA = re.compile(rb"\bcuda[A-Z_]\w+|[<\"/]cuda|cooperative_groups|nvcuda")
+# A Python file that names none of these says nothing about a GPU.
+_LIBRARIES = (b"torch", b"cupy", b"numba", b"triton")
+
+
+def lint_cuda(
+    data: bytes, file: str, *, select: Collection[str] = (), ignore: Collection[str] = ()
+) -> LintedFile:
+    """Return the faults of a CUDA source file.
+
+    Raises BadInput when *data* is no text, or larger than lint reads.
+    """
+    text = source_text(data, file)
+    if b"hip" in text.content and _HIP.search(text.content) and not _CUDA.search(text.content):
+        return LintedFile(file=file, diagnostics=(), hip=True)
+    with _no_collection():
+        return _linted_cuda(text, _chosen(CUDA_RULES, select, ignore))
+
+
+def lint_python(
+    data: bytes, file: str, *, select: Collection[str] = (), ignore: Collection[str] = ()
+) -> LintedFile:
+    """Return the faults of a Python file; it is parsed, never imported or run.
+
+    Raises BadInput when *data* is no Python, or larger than lint reads.
+    """
+    text = source_text(data.removeprefix(b"\xef\xbb\xbf"), file)
+    selected = _chosen(PYTHON_RULES, select, ignore)
+    if not any(name in text.content for name in _LIBRARIES):
+        return _linted(text, (), selected)
+    from gpuadvise.advisor.source.python.module import read_python
+
+    module = read_python(text)
+    found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
+    diagnostics = {(d.rule, d.where.start): d for d in found}
+    return _linted(text, diagnostics.values(), selected)
+
+
+def lint_file(data: bytes, file: str) -> LintedFile:
+    """Return the faults of a source that its name tells: CUDA, a Python script or a notebook.
+
+    Loops without a pragma are among those of CUDA: what was compiled proves or clears them. Raises
+    BadInput when *data* is no source text, or larger than lint reads.
+    """
+    if file.endswith(SUFFIX):
+        return lint_python(read_notebook(data, file).code, file)
+    if file.endswith(".py"):
+        return lint_python(data, file)
+    return lint_cuda(data, file, select=CUDA_RULES)
+
+
+def _chosen(
+    rules: Iterable[str], select: Collection[str], ignore: Collection[str]
+) -> frozenset[str]:
+    """Return the ids to check: *select*, or all that are not opt-in, less those to *ignore*."""
+    chosen = (rule for rule in rules if (rule in select if select else rule not in OPT_IN))
+    return frozenset(chosen).difference(ignore)
+
+
+def _linted_cuda(text: SourceText, selected: frozenset[str]) -> LintedFile:
+    facts = read_cuda(text)
+    diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
+    facts.tree.release()
+    file = _linted(
+        text,
+        diagnostics.values(),
+        selected,
+        unparsed=facts.tree.unparsed,
+        dropped=facts.preprocessed.dropped,
+    )
+    return replace(file, not_understood=_hides_kernels(facts))
+
+
+_KERNEL = b"__global__"
+
+
+def _hides_kernels(facts: CudaFile) -> bool:
+    """Whether the parser lost its way where kernels stand: most files have some syntax unknown to it."""
+    code = facts.preprocessed.text
+    if not facts.functions and facts.tree.unparsed:
+        return _KERNEL in code
+    return any(_KERNEL in code[start:end] for start, end in facts.tree.unparsed)
+
+
+def _linted(
+    text: SourceText,
+    diagnostics: Iterable[Diagnostic],
+    selected: frozenset[str],
+    *,
+    unparsed: tuple[tuple[int, int], ...] = (),
+    dropped: tuple[tuple[int, int], ...] = (),
+) -> LintedFile:
+    """Return *diagnostics* in order, less what comments accept."""
+    ordered = sorted(diagnostics, key=lambda d: (d.where.start, d.rule))
+    judged = suppressed(ordered, suppressions_in(text), selected)
+    return LintedFile(
+        file=text.file,
+        diagnostics=judged.diagnostics,
+        accepted=judged.accepted,
+        unused=judged.unused,
+        unparsed=tuple(text.where(*stretch) for stretch in unparsed),
+        dropped=tuple(text.where(*stretch) for stretch in dropped),
+    )
+
+
+def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnostic]:
+    loaded = [cuda_check(rule) for rule in sorted(selected)]
+    checks = {
+        place: [check.faults for check in loaded if check.on_device in (None, place)]
+        for place in (True, False)
+    }
+    launches = Launches(facts)
+    opened: list[SourceFunction] = []
+    for function in facts.functions:
+        context = RuleContext(facts, function, launches)
+        for faults in checks[function.on_device]:
+            yield from faults(context)
+        opened.append(function)
+        if facts.tree.is_full:
+            launches.forget(opened)
+            facts.close(opened)
+            opened.clear()
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking a growing tree again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

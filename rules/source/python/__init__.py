@@ -1,0 +1,1 @@
+"""Rules on Python sources, one file each."""

@@ -1,0 +1,67 @@
+"""Programs that train in FP32 and never choose a precision."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.training import training_loops, uses_gpu
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_PRECISION = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision")
+_MATMULS = ("torch.nn.Linear", "torch.matmul", "torch.mm", "torch.bmm", "torch.nn.Transformer",
+            "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")  # fmt: skip
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find a program that trains in FP32 and never chooses the precision of its matrix products."""
+    words = module.text.content
+    if any(
+        mark.encode() in words
+        for mark in (*_PRECISION, "autocast", "bfloat16", "float16", ".half()")
+    ):
+        return
+    if (
+        b"deterministic" in words
+        or b"precision=" in words
+        or not _is_program(module)
+        or not uses_gpu(module)
+    ):
+        return
+    loops = training_loops(module)
+    uses = [c for c in module.calls if module.name_of(c.func) in _MATMULS]
+    if loops and uses:
+        yield module.diagnostic(
+            "full-precision-matmuls", uses[0],
+            "Matrix products run in FP32 without tensor cores, which is the default.",
+            'Call torch.set_float32_matmul_precision("high") at the start: TF32 keeps 10 bits of the mantissa, so compare results; '
+            "GPUs from compute capability 8.0 have it.",
+        )  # fmt: skip
+
+
+def _is_program(module: PythonModule) -> bool:
+    return any(
+        isinstance(node, ast.Compare)
+        and isinstance(node.left, ast.Name)
+        and node.left.id == "__name__"
+        for node in module.nodes
+    ) or any(module.function_of(loop.node) is module.tree for loop in training_loops(module))
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+model = Model().cuda()""",
+        """\
+torch.set_float32_matmul_precision("high")  # TF32
+model = Model().cuda()""",
+    ),
+)
