@@ -80,6 +80,8 @@ _MODULES = (
     "slow_math",
     "general_math_functions",
     "unused_tensor_cores",
+    "unused_tf32",
+    "fp32_products",
     "fp64_products",
     "layout_conversions",
     "scarce_fp64",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
@@ -15,7 +15,6 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.gain_bounds import left_over
-from gpuadvise.rules.guide.unused_tensor_cores import FASTER
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -28,6 +27,7 @@ from gpuadvise.rules.model import (
     Verdict,
     undecided,
 )
+from gpuadvise.rules.products import left_to_library
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import NO_TENSOR
 
@@ -54,13 +54,6 @@ OF_PEAK = number(
     "our judgement",
     LaunchSet.RECORDED,
 )
-ONE_WARP = number(
-    0.63,
-    "products of one warp (mma.sync)",
-    "share of an H100's tensor peak",
-    "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024",
-    LaunchSet.FOURTH,
-)
 # Where a page counts no instructions, of what is named a product.
 FMA_PIPE = number(
     0.3,
@@ -76,7 +69,6 @@ OPERANDS_ROOF = number(
     "measured: 0.82 to 0.98; products at their best keep them at 0.3 to 0.6",
     LaunchSet.SIXTH,
 )
-_WITH_WARPGROUPS = (9, 10, 11)
 # A sum reads much more than it writes; a scan as much.
 READS_PER_WRITE = number(
     16.0, "bytes read per byte written", "", "our judgement: of sums", LaunchSet.RECORDED
@@ -297,33 +289,6 @@ def _moved(profile: KernelProfile) -> Gain | None:
     return None if busy is None else left_over(f"device memory stays {show_share(busy)} busy", busy)
 
 
-def _multiplied(profile: KernelProfile) -> Gain | None:
-    """Return what is left to a library that makes the same products, those of 16 bits on tensor cores.
-
-    A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes.
-    """
-    tensor, issued = profile.pipes.get(Unit.TENSOR, 0.0), profile.issue_busy or 0.0
-    if tensor >= NO_TENSOR:
-        if profile.capability is None or profile.capability.major not in _WITH_WARPGROUPS:
-            return left_over(f"tensor cores stay {show_share(tensor)} busy", tensor)
-        least = ONE_WARP * tensor
-        return left_over(
-            f"tensor cores stay {show_share(least)} busy with products of a warpgroup", least
-        )
-    added = min(1.0, profile.fp32_of_peak or (profile.multiply_adds or 0.0) * issued)
-    if not added:
-        return None
-    counts = profile.float_instructions
-    if counts.get("hfma", 0.0) > counts.get("ffma", 0.0):
-        least = added / FASTER
-        return left_over(
-            f"tensor cores, {FASTER:g} times as fast, are {show_share(least)} busy with as many products",
-            least,
-        )
-    in_fp32 = left_over(f"in FP32, where multiply-adds are {show_share(added)} of the peak", added)
-    return replace(in_fp32, how=f"{in_fp32.how}; tensor cores may win more")
-
-
 def _advice(
     name: str, operation: Operation, shown: tuple[Evidence, ...], profile: KernelProfile
 ) -> Advice:
@@ -342,7 +307,7 @@ def _advice(
 
 
 def _won(operation: Operation, profile: KernelProfile) -> Gain | None:
-    return _multiplied(profile) if operation.shown is _product else _moved(profile)
+    return left_to_library(profile) if operation.shown is _product else _moved(profile)
 
 
 def _value(evidence: Evidence) -> str:
@@ -383,7 +348,7 @@ def _tiled_product(profile: KernelProfile, limiter: Limiter | None) -> Advice | 
             profiled("multiply-adds", share, "share"),
             profiled("loads from shared memory / instructions", operands, "share"),
         ),
-        gain=_multiplied(profile),
+        gain=left_to_library(profile),
     )
 
 
@@ -454,7 +419,7 @@ RULE = Rule(
         "transform, sum or sparse product and the profile's counts fit: low where only the name says so."
     ),
     citations=guide("5.1", "4.1"),
-    folds_into="unused-tensor-cores",
+    folds_into="unused-tf32",
     check=check,
     examples=Examples(
         fires={

@@ -33,16 +33,16 @@ LOUD = {
         "alloc_in_loop": {"repeated-allocations"},
         "d2h_pageable": {"pageable-transfers"},
         "h2d_pageable": {"pageable-transfers"},
-        "gemm_fp32": {"unused-tensor-cores"},
+        "gemm_fp32": {"fp32-products"},
         "gemm_odd": {"odd-gemm-shape"},
-        "host_gaps": {"idle-gaps", "unused-tensor-cores"},
-        "host_beside": {"unused-tensor-cores"},
+        "host_gaps": {"idle-gaps", "fp32-products"},
+        "host_beside": {"fp32-products"},
         "item_each_step": {"frequent-synchronization"},
         "item_once": {"launch-bound"},
-        "resnet50_fp32": {"unused-tensor-cores"},
+        "resnet50_fp32": {"fp32-products"},
         "resnet50_amp_channels_last": {"launch-bound"},
-        "serial": {"serial-transfers", "unused-tensor-cores"},
-        "staged": {"unused-tensor-cores"},
+        "serial": {"serial-transfers", "fp32-products"},
+        "staged": {"fp32-products"},
         "small_copies": {"small-transfers"},
         "tiny_launches": {"launch-bound"},
         "transformer_eager": {"launch-bound"},
@@ -65,11 +65,11 @@ LOUD = {
         "sync_each_step": {"frequent-synchronization"},
         "sync_once": {"launch-bound"},
         "tiny_launches": {"launch-bound"},
-        "torch_gemm_fp32": {"unused-tensor-cores"},
+        "torch_gemm_fp32": {"fp32-products"},
         "whole_program": {"idle-gaps", "serial-transfers"},
     },
     "jax": {
-        "gemm_fp32": {"unused-tensor-cores"},
+        "gemm_fp32": {"fp32-products"},
         "host_gaps": {"idle-gaps"},
         "item_each_step": {"frequent-synchronization"},
         "item_once": {"launch-bound"},
@@ -169,7 +169,7 @@ def test_what_numbers_of_half_the_bytes_win_elsewhere_is_said_where_it_counts(
         name: finding.advice.message
         for (_, name), line in lines.items()
         for finding in findings(line)
-        if finding.rule.id == "unused-tensor-cores"
+        if finding.rule.id == "fp32-products"
     }
     assert halves in said["serial"]  # 35 % of the span are products, the rest are copies
     assert halves not in said["gemm_fp32"]  # nothing else
@@ -179,7 +179,7 @@ def test_no_repair_gets_the_rule_of_its_fault() -> None:
     for kind, loud in LOUD.items():
         for fault, repair in recordings.TWINS.items():
             if fault in loud:
-                assert not (loud[fault] - {"unused-tensor-cores"}) & loud.get(repair, set()), kind
+                assert not (loud[fault] - {"fp32-products"}) & loud.get(repair, set()), kind
 
 
 def test_no_bound_is_below_the_measured_gain(

@@ -67,8 +67,10 @@ def findings(profile: KernelProfile, gpu: str = "h100-sxm") -> dict[str, Finding
 
 
 def findings_on(facts: Facts) -> dict[str, Finding]:
-    """Return the findings of all rules on *facts*, by rule."""
-    return {finding.rule.id: finding for finding in run(RULES, facts).findings}
+    """Return the findings of all rules on *facts*, by rule; the former id of one stands for it as well."""
+    found = run(RULES, facts).findings
+    former = {finding.rule.formerly: finding for finding in found if finding.rule.formerly}
+    return former | {finding.rule.id: finding for finding in found}
 
 
 def priority(profile: KernelProfile, rule: str, gpu: str = "h100-sxm") -> str | None:

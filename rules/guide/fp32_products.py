@@ -1,0 +1,93 @@
+"""Matrix products of a run in FP32, outside of the tensor cores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Family,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+    undecided,
+)
+from gpuadvise.rules.products import tensor_speedups
+from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import CUBLAS_REACHES, OF_PRODUCTS
+from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timeline import TracedRun
+
+
+def check(timeline: TracedRun, device: Device) -> Verdict:
+    """Advise where products of FP32 matrices outside of the tensor cores take much of a run."""
+    seconds = timeline.single_precision_seconds
+    factor = tensor_speedups(device)
+    if timeline.share(seconds) < OF_PRODUCTS:
+        return PASSED
+    if factor is None:  # parts without TF32 have other peaks
+        return PASSED if device.peaks else undecided("device.peaks")
+    tf32, bf16 = factor
+    return Advice(
+        message=(
+            f"Matrix kernels in FP32, outside of the tensor cores, take {show_seconds(seconds)}, "
+            f"{show_share(timeline.share(seconds))} of the span; {device.name} computes "
+            f"{show_number(tf32)} times as fast in TF32 and {show_number(bf16)} times in BF16"
+            f"{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
+        ),
+        action=(
+            "Where 10 bits of mantissa are enough: torch.set_float32_matmul_precision('high') and "
+            "torch.backends.cudnn.allow_tf32 = True, in cuBLAS CUBLAS_COMPUTE_32F_FAST_TF32. For "
+            "training and inference: with torch.autocast('cuda', torch.bfloat16), and for "
+            "convolutions model.to(memory_format=torch.channels_last)."
+        ),
+        evidence=(
+            traced("time of FP32 matrix kernels", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(
+            timeline,
+            seconds * (1 - CUBLAS_REACHES / max(tf32, bf16)) + half_of_the_rest(timeline, seconds),
+            "the kernels' time beyond what the fastest of these peaks would take, and half of the "
+            "other busy time: 16-bit numbers have half the bytes",
+        ),
+    )
+
+
+def _shapes(run: TracedRun) -> str:
+    products = [product for product in run.products if product.single_precision]
+    if not products:
+        return ""
+    largest = max(products, key=lambda product: product.flops)
+    return f" The largest product is {largest.rows} x {largest.inner} by {largest.inner} x {largest.columns}."
+
+
+def _run(seconds: str) -> dict[str, object]:
+    run = {"span": "100ms", "busy": "97ms", "single_precision": seconds}
+    return {"gpu": "h100-sxm", "timeline": run}
+
+
+RULE = Rule(
+    id="fp32-products",
+    formerly="unused-tensor-cores",
+    title="Multiply matrices in TF32 or 16 bits",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.HIGH,
+    kinds=(Kind.TIMING, Kind.DEVICE),
+    family=Family.PRODUCTS,
+    why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
+    when="Matrix kernels in FP32, outside of the tensor cores, take 10 % of a recorded run.",
+    citations=guide("12.1"),
+    silenced_by=("fp64-products",),
+    check=check,
+    examples=Examples(fires=_run("50ms"), quiet=_run("1ms"), edges=(_run("10.1ms"), _run("9.9ms"))),
+)
