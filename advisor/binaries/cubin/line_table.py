@@ -2,11 +2,13 @@
 
 ``.debug_line`` holds a line-number program per file (DWARF 2 to 5, section 6.2): a small machine
 whose rows say from which address on which line holds. Addresses are relocated to functions. NVIDIA
-adds operations about inlined calls (0x90, 0x91), which change no line.
+adds an operation (0x90) that says which row the following ones were inlined at, so that a line in a
+header of the toolkit can be told by the line that calls it.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from bisect import bisect_right
 from io import BytesIO
@@ -36,6 +38,12 @@ _LARGEST = 1 << 28
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 1, 2, 3, 4
 _CONST_ADD_PC, _FIXED_ADVANCE_PC = 8, 9
 _END_SEQUENCE, _SET_ADDRESS, _DEFINE_FILE = 1, 2, 3  # extended ones
+_INLINED_AT = 0x90  # NVIDIA's: the number of a row, counted from 1; 0: no call
+# Folders of headers that came with a compiler, whose lines nobody who uses them can change.
+_TOOLKIT = (
+    rb"(?:^|[\\/])(?:cuda[^\\/]*|cu\d+|targets[\\/][^\\/]+|MSVC)[\\/](?:.*[\\/])?include(?:$|[\\/])"
+    rb"|[\\/]include[\\/]c\+\+"
+)
 # Forms that name a file in version 5 (7.5.6), and what a path is called there (6.2.4.1).
 _STRING, _LINE_STRP, _STRP, _UDATA, _DATA1, _DATA2, _DATA16 = (
     0x08,
@@ -54,6 +62,13 @@ class SourceLine(NamedTuple):
 
     file: str
     line: int
+
+
+class _File(NamedTuple):
+    """A file of a table: its last name, and whether it is a header of the toolkit."""
+
+    name: str = ""
+    of_toolkit: bool = False
 
 
 class LineTable:
@@ -223,16 +238,21 @@ def _program(
         _names_5(reader, strings)  # folders
         files = _names_5(reader, strings)
     else:
-        files = ["", *_names_2(reader)]
+        files = [_File(), *_names_2(reader)]
     reader.at = begin
     function, address, file, line = "", 0, 1, 1
+    calls: list[SourceLine | None] = []  # the place of each row so far
+    call = 0  # the row at which what follows was inlined
     while reader.at < end:
         code = reader.byte()
-        if code >= opcode_base:
-            code -= opcode_base
-            address += step * (code // line_range)
-            line += line_base + code % line_range
-            yield function, address, _source_line(files, file, line)
+        if code >= opcode_base or code == _COPY:
+            if code != _COPY:
+                code -= opcode_base
+                address += step * (code // line_range)
+                line += line_base + code % line_range
+            at_call = calls[call - 1] if 0 < call <= len(calls) else None
+            calls.append(_source_line(files, file, line, at_call))
+            yield function, address, calls[-1]
         elif code == 0:
             size = reader.unsigned()
             after = reader.at + size
@@ -240,15 +260,16 @@ def _program(
             if operation == _END_SEQUENCE:
                 yield function, address, None
                 function, address, file, line = "", 0, 1, 1
+                calls, call = [], 0
             elif operation == _SET_ADDRESS:
                 place = reader.at
                 stored = reader.number(min(size - 1, _ADDRESS_BYTES))
                 function, address = functions.get(place, ("", stored))
             elif operation == _DEFINE_FILE and len(files) < _MOST_FILES:
-                files.append(_last_name(reader.text()))
+                files.append(_File(_last_name(reader.text())))
+            elif operation == _INLINED_AT:
+                call = reader.unsigned()
             reader.at = after
-        elif code == _COPY:
-            yield function, address, _source_line(files, file, line)
         elif code == _ADVANCE_PC:
             address += step * reader.unsigned()
         elif code == _ADVANCE_LINE:
@@ -264,36 +285,48 @@ def _program(
                 reader.unsigned()
 
 
-def _source_line(files: list[str], file: int, line: int) -> SourceLine | None:
-    """Return the place; line 0 and files that the table does not name are none."""
-    if line <= 0 or not 0 <= file < len(files) or not files[file]:
+def _source_line(
+    files: list[_File], file: int, line: int, at_call: SourceLine | None
+) -> SourceLine | None:
+    """Return the place, *at_call* for one in a header of the toolkit that was inlined there.
+
+    Line 0 and files that the table does not name are none.
+    """
+    if line <= 0 or not 0 <= file < len(files) or not files[file].name:
         return None
-    return SourceLine(files[file], line)
+    if files[file].of_toolkit and at_call is not None:
+        return at_call
+    return SourceLine(files[file].name, line)
 
 
-def _names_2(reader: _Reader) -> list[str]:
-    """Return the names of the files of versions 2 to 4; folders are stepped over."""
-    while reader.text():
-        pass
-    files: list[str] = []
+def _names_2(reader: _Reader) -> list[_File]:
+    """Return the files of versions 2 to 4."""
+    of_toolkit = [False]  # the folder of the compilation
+    while folder := reader.text():
+        of_toolkit.append(_is_of_toolkit(folder))
+    files: list[_File] = []
     while (name := reader.text()) and len(files) < _MOST_FILES:
-        files.append(_last_name(name))
-        for _ in range(3):  # folder, time, size
-            reader.unsigned()
+        folder_at, _, _ = reader.unsigned(), reader.unsigned(), reader.unsigned()  # time, size
+        known = folder_at < len(of_toolkit) and of_toolkit[folder_at]
+        files.append(_File(_last_name(name), known or _is_of_toolkit(name)))
     return files
 
 
-def _names_5(reader: _Reader, strings: dict[str, bytes]) -> list[str]:
-    """Return the names of one of the two tables of version 5."""
+def _is_of_toolkit(path: bytes) -> bool:
+    return re.search(_TOOLKIT, path[-_LONGEST_NAME:]) is not None
+
+
+def _names_5(reader: _Reader, strings: dict[str, bytes]) -> list[_File]:
+    """Return the files of one of the two tables of version 5, which name folders where they are not of the compilation."""
     kinds = [(reader.unsigned(), reader.unsigned()) for _ in range(reader.byte())]
     names = []
     for _ in range(min(reader.unsigned(), _MOST_FILES)):
-        name = ""
+        file = _File()
         for content, form in kinds:
             text = _form(reader, form, strings)
             if content == _PATH:
-                name = _last_name(text)
-        names.append(name)
+                file = _File(_last_name(text), _is_of_toolkit(text))
+        names.append(file)
     return names
 
 

@@ -128,6 +128,33 @@ def test_line_zero_and_unknown_files_are_no_lines() -> None:
     assert rows(program(steps))[:2] == [None, None]
 
 
+TOOLKIT = b"/usr/local/cuda-13.0/bin/../targets/x86_64-linux/include"
+INLINED = (
+    SET_ADDRESS
+    + b"\x03\x09\x01"  # row 1: k.cu, line 10
+    + b"\0\x03\x90\x01\0" + b"\x04\x02" + b"\x02\x10" + b"\x01"  # inlined there: the header
+    + b"\0\x03\x90\x00\0" + b"\x02\x10" + b"\x01"  # the header, called from nowhere
+    + b"\0\x03\x90\x63\0" + b"\x02\x10" + b"\x01" + END  # a row that there is not
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("folder", "second"),
+    [
+        (TOOLKIT, ("k.cu", 10)),
+        (b"/venv/site-packages/nvidia/cu13/include/cccl", ("k.cu", 10)),
+        (b"/usr/include/c++/13", ("k.cu", 10)),
+        (b"/home/somebody/include", ("h.cuh", 10)),
+    ],
+)
+def test_a_header_of_the_toolkit_is_told_by_the_line_that_calls_it(
+    folder: bytes, second: tuple[str, int]
+) -> None:
+    files = folder + b"\0\0" + b"k.cu\0\0\0\0" + b"h.cuh\0\x01\0\0" + b"\0"
+    header = ("h.cuh", 10)
+    assert rows(program(INLINED, 2, files)) == [("k.cu", 10), second, header, header]
+
+
 def test_the_first_line_and_what_stands_before_it() -> None:
     table = LineTable([(32, None), (16, SourceLine("k.cu", 4)), (16, None)])
     assert (table.at(0), table.at(16), table.at(40)) == (None, ("k.cu", 4), None)
@@ -165,16 +192,20 @@ def test_every_instruction_of_recorded_code_has_nvdisasms_line(report: str, tmp_
     compared = 0
     for image in recorded_code(report):
         (tmp_path / "k.cubin").write_bytes(image)
-        call = [NVDISASM, "-g", "-c", tmp_path / "k.cubin"]
+        call = [NVDISASM, "-gi", "-c", tmp_path / "k.cubin"]  # each place with its callers
         listing = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         tables = line_tables(image)
-        function, line = "", None
+        function, line, places = "", None, []
         for row in map(str.strip, listing.splitlines()):
             if section := re.match(r"\.text\.(\S+):", row):
-                function, line = section[1], None
+                function, line, places = section[1], None, []
             elif place := re.search(r'//## File "([^"]*)", line (\d+)', row):
-                line = (place[1].rpartition("/")[2], int(place[2]))
+                places.append((place[1], int(place[2])))
             elif instruction := re.match(r"/\*([0-9a-f]{4,})\*/\s", row):
+                if places:
+                    own = [(path, at) for path, at in places if "/include" not in path]
+                    path, at = (own or places)[0]
+                    line, places = (path.rpartition("/")[2], at), []
                 table = tables.get(function)
                 assert (table and table.at(int(instruction[1], 16))) == line, (function, row)
                 compared += 1
