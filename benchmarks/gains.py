@@ -7,6 +7,10 @@ Folders as for `benchmarks/truth.py`, by default all of tests/truth. The expecta
 without the repairs of its own program, those of all other folders included; --shipped takes what
 `rules/expectation.py` holds, which --fit prints afresh. --rules counts by rule, --below names the bounds below
 the gain.
+
+Two more tables stand below: of launches with several findings, none of which the fastest version of the program
+shows, what that version won against what all findings win together; and of launches with one repaired version,
+how often what we say limits then is among the limits that a reader named of it, and how often today's limit is.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from truth import RECORDED, judged, labelled, labels, launches
+from truth import RECORDED, judged, labelled, labels, launches, loud_rules
 
+from gpuadvise.rules import after_repair
 from gpuadvise.rules.expectation import Expectation, GainExponents, expectation, exponents_of
 from gpuadvise.rules.model import Priority
 
@@ -29,7 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from gpuadvise.rules.report import Finding
+    from truth import Label
+
+    from gpuadvise.rules.report import Finding, Report
 
 # A repair that wins less is within what times vary by from launch to launch and day to day.
 WON = 1.15
@@ -200,6 +207,143 @@ def line(name: str, rows: Sequence[Estimate]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One of several recorded versions of a program, each of them one launch."""
+
+    folder: Path
+    program: str
+    seconds: float
+    label: Label
+    report: Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllRepaired:
+    """A launch with several findings, what the version without any of them *won*, and what was said of it."""
+
+    version: Version
+    won: float
+    said: after_repair.JointGain
+
+    @property
+    def by_cause(self) -> float:
+        """The bound of which the expectation is a power."""
+        report = self.version.report
+        return after_repair.bound_by_cause(report.repairs, report.units)
+
+    @property
+    def exponent(self) -> float:
+        """What power of that bound was won."""
+        return math.log(self.won) / math.log(max(self.by_cause, _LEAST_BOUND))
+
+
+def programs(folder: Path, form: str = "raw.csv") -> Iterator[list[Version]]:
+    """Yield the versions of each program in *folder* of which several are one launch each."""
+    known = labels(folder)
+    versions: dict[tuple[str, str], dict[str, list[Version]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for launch in launches(folder, form):
+        label, seconds = known.get(launch.key), launch.profile.seconds
+        if label is None or not seconds:
+            continue
+        version = Version(
+            folder=folder,
+            program=f"{folder.name}/{label.case}",
+            seconds=seconds,
+            label=label,
+            report=judged(launch),
+        )
+        versions[launch.key[0], label.case][label.variant].append(version)
+    for by_name in versions.values():
+        alone = [version for [version, *more] in by_name.values() if not more]
+        if len(alone) > 1:
+            yield alone
+
+
+def all_repaired(versions: Sequence[Version]) -> Iterator[AllRepaired]:
+    """Yield those of a program's *versions* with several findings, none of which its fastest one shows."""
+    fastest = min(versions, key=lambda version: version.seconds)
+    left = set(loud_rules(fastest.report))
+    for version in versions:
+        said, won = version.report.together, version.seconds / fastest.seconds
+        names = _labelled(version.report)
+        repaired = left.isdisjoint(names[repair.rule] for repair in version.report.repairs)
+        if said is not None and won >= WON and repaired:
+            yield AllRepaired(version=version, won=won, said=said)
+
+
+def _labelled(report: Report) -> dict[str, str]:
+    """Return what labels call the rules of the findings of *report*."""
+    return {finding.rule.id: labelled(finding.rule) for finding in report.findings}
+
+
+def joint_exponents(rows: Sequence[AllRepaired]) -> GainExponents:
+    """Return what power of their bounds *rows* won, each program with the weight of one."""
+    versions = Counter(row.version.program for row in rows)
+    pairs = [(row.exponent, 1 / versions[row.version.program]) for row in rows]
+    low, median, high = (weighted_quantile(pairs, share) for share in QUANTILES)
+    return GainExponents(
+        low=round(low, 2),
+        median=round(min(median, 1.0), 2),
+        high=round(min(high, 1.0), 2),
+        repairs=len(rows),
+        programs=len(versions),
+    )
+
+
+def joint_table(rows: Sequence[AllRepaired]) -> Iterator[str]:
+    """Yield how far off what we say of all repairs together is, each set judged by the numbers of the others."""
+    yield "| all findings repaired | launches | off | 8 of 10 | below | in range | bound below |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    factors, below, inside = [], 0, 0
+    for folder in dict.fromkeys(row.version.folder for row in rows):
+        fit = joint_exponents([row for row in rows if row.version.folder != folder])
+        for row in (row for row in rows if row.version.folder == folder):
+            said = expectation(fit, row.by_cause)
+            factors += off([said.expected], [row.won])
+            below += said.expected < row.won
+            inside += said.low <= row.won <= said.high
+    beyond = sum(row.said.upper_bound < row.won for row in rows)
+    yield _joint_line("leaving one set out", factors, below, inside, beyond)
+    shipped = [row.said.expected for row in rows]
+    yield _joint_line(
+        "as shipped",
+        off([likely.expected for likely in shipped], [row.won for row in rows]),
+        sum(likely.expected < row.won for likely, row in zip(shipped, rows, strict=True)),
+        sum(
+            likely.low <= row.won <= likely.high for likely, row in zip(shipped, rows, strict=True)
+        ),
+        beyond,
+    )
+
+
+def _joint_line(name: str, factors: Sequence[float], below: int, inside: int, beyond: int) -> str:
+    ordered, count = sorted(factors), len(factors)
+    return (
+        f"| {name} | {count} | {statistics.median(ordered):.2f} | {ordered[round(0.8 * (count - 1))]:.2f} | {below} "
+        f"| {inside / count:.0%} | {beyond} |"
+    )
+
+
+def next_limits(versions: Sequence[Version]) -> Iterator[tuple[bool, bool]]:
+    """Yield of a fault with one repaired version whether our next limit fits its label, and whether today's does."""
+    if len(versions) != 2:
+        return
+    repaired, fault = sorted(versions, key=lambda version: version.seconds)
+    wanted = frozenset().union(*fault.label.loud)
+    report = fault.report
+    names = _labelled(report)
+    first = next((repair for repair in report.repairs if names[repair.rule] in wanted), None)
+    then = after_repair.next_limit(first, report.units) if first else None
+    if then is None or (fault.label.speedup or 0.0) < WON or report.limiter is None:
+        return
+    named = repaired.label.limiters
+    waits = then.name == "latency" and any(name.startswith("latency") for name in named)
+    yield then.name in named or waits, report.limiter.name in named
+
+
 def _of_expectation(rows: Sequence[Estimate], won: Sequence[float], inside: int) -> list[str]:
     likely = [row.expected.expected for row in rows if row.expected]
     if not likely:
@@ -268,6 +412,9 @@ def main() -> None:
     rows = [row for folder in folders for row in estimates(folder, options.form)]
     if options.fit:
         print("\n".join(table_of_exponents(rows)))
+        found = [versions for folder in folders for versions in programs(folder, options.form)]
+        fit = joint_exponents([row for versions in found for row in all_repaired(versions)])
+        print(f"ALL_REPAIRS = {fit}")
         return
     rows = with_expectations(rows, shipped=options.shipped)
     rows = [row for row in rows if row.folder in wanted]
@@ -276,6 +423,14 @@ def main() -> None:
     if options.rules:
         print()
         print("\n".join(table(spoken, lambda row: row.rule)))
+    known_programs = [versions for folder in folders for versions in programs(folder, options.form)]
+    repaired = [row for versions in known_programs for row in all_repaired(versions)]
+    fits = [each for versions in known_programs for each in next_limits(versions)]
+    print()
+    print("\n".join(joint_table(repaired)))
+    print()
+    ours, todays = (sum(column) for column in zip(*fits, strict=True))
+    print(f"limit after the repair: {ours} of {len(fits)} as labelled; today's limit: {todays}")
     if options.below:
         for row in spoken:
             if row.bound < row.won:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import known_facts
 from gpuadvise.advisor.facts.counters import missing_counters
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
+from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter, unread_units
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.gain_bounds import (
     NOTABLE,
@@ -23,7 +23,6 @@ from gpuadvise.rules.gain_bounds import (
     bounded,
     bounded_by_start,
     bounded_by_times,
-    roof_together,
 )
 from gpuadvise.rules.model import (
     PASSED,
@@ -315,15 +314,16 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
         blind_to_sectors=_is_blind(facts.profile),
         missing_counters=missing_counters(facts.profile),
         counted=counted,
-        roof_together=_roof_together(findings, facts.profile),
+        units=_units(findings, facts.profile),
         idle_share=_idle_share(facts.timeline),
     )
 
 
-def _roof_together(lines: Sequence[RuleLine], profile: KernelProfile | None) -> float:
-    """Return what the units of *profile* leave to all loud findings together, as a factor."""
-    loud = [line.outcome for line in lines if _loud(line) and isinstance(line.outcome, Advice)]
-    return roof_together(loud, profile) if profile is not None and len(loud) > 1 else 1.0
+def _units(lines: Sequence[RuleLine], profile: KernelProfile | None) -> Mapping[str, float]:
+    """Return how busy the units of *profile* are, where a loud finding asks what it leaves of them."""
+    if profile is None or unread_units(profile) or not any(map(_loud, lines)):
+        return {}
+    return profile.unit_shares
 
 
 def _is_counted(facts: Facts) -> bool:

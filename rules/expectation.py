@@ -8,12 +8,10 @@ with each program left out in turn, against what its repairs won.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.model import GainKind
 
 if TYPE_CHECKING:
@@ -117,47 +115,6 @@ def expected_gain(names: Sequence[str], gain: Gain | None, *, counted: bool) -> 
     if not counted or gain.kind not in OF_A_KERNEL:
         return None
     return expectation(exponents_of(*names), gain.upper_bound)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointGain:
-    """What several *findings* of one kernel win together, of *upper_bound* at most."""
-
-    findings: int
-    expected: Expectation
-    upper_bound: float
-
-
-# Repairs of two faults overlap.
-_OWN_PART = number(
-    0.25,
-    "what another finding of the kernel adds",
-    "power of its gain",
-    "63 kernels with several findings and a measured repair, often of one of them: the better finding alone is "
-    "off by 1.34 in the median, the product of all by 1.53",
-    LaunchSet.SIXTH,
-)
-
-
-def together(each: Sequence[tuple[Expectation, float]], roof: float) -> JointGain | None:
-    """Return what findings of one kernel win together, *each* with its bound; None below two.
-
-    Likely is what the best of them wins, times a small power of what the others would; at most, bounds
-    multiply as far as the units leave them room: *roof* is the factor by which the busiest of them has less to do.
-    """
-    if len(each) < 2:
-        return None
-    most = min(math.prod(bound for _, bound in each), max(roof, *(bound for _, bound in each)))
-    ordered = sorted((likely for likely, _ in each), key=lambda likely: -likely.expected)
-    best, others = ordered[0], ordered[1:]
-    expected = best.expected * math.prod(likely.expected for likely in others) ** _OWN_PART
-    expected = min(expected, max(best.expected, most**OTHER_RULES.median))
-    high = min(math.prod(likely.high for likely in ordered), most)
-    return JointGain(
-        findings=len(each),
-        expected=Expectation(expected=expected, low=best.low, high=max(expected, high)),
-        upper_bound=most,
-    )
 
 
 def exponents_object(*names: str) -> dict[str, object]:

@@ -26,9 +26,10 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.limit_words import unit_words
 from gpuadvise.rules.model import Family, Gain, GainKind, Priority
 from gpuadvise.rules.report import priority_of
+from gpuadvise.rules.thresholds import LARGEST_GAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -43,7 +44,6 @@ WORTHWHILE = number(
     LaunchSet.RECORDED,
 )
 NOTABLE = number(1.05, "gain that is worth a word", "factor", "our judgement", LaunchSet.RECORDED)
-_MOST = number(1000.0, "largest gain that is said", "factor", "a bound beyond says no more")
 _MEMORY = frozenset({Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.TEX})
 _SHARED = frozenset({Unit.L1_SHARED, Unit.LSU, Unit.MEMORY})
 _GLOBAL_WAITS = frozenset(
@@ -245,18 +245,6 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
     return replace(advice, relief=relief)
 
 
-def roof_together(advices: Iterable[Advice], profile: KernelProfile) -> float:
-    """Return by which factor the busiest unit has less to do, with what all *advices* take off each unit."""
-    after = dict(profile.unit_shares)
-    for advice in advices:
-        for unit, share in (advice.relief or {}).items():
-            if unit in after:
-                before = profile.unit_shares[unit]
-                after[unit] *= min(1.0, share / before) if before else 1.0
-    busiest = max(after.values(), default=1.0)
-    return min(_MOST, 1 / busiest) if busiest else _MOST
-
-
 # Shares below this are noise of a counter.
 _NOISE = number(1e-4, "noise of a counter", "share", "our judgement", LaunchSet.SIXTH)
 
@@ -344,9 +332,11 @@ def timed_shares(facts: Facts) -> dict[str, float]:
 
 def left_over(what: str, share: float) -> Gain:
     """Return the gain that *what*, which takes *share* of the time, leaves; up to where it says no more."""
-    if share * _MOST < 1:
+    if share * LARGEST_GAIN < 1:
         return Gain(
-            kind=GainKind.KERNEL_TIME, upper_bound=_MOST, how=f"{what}: beyond {_MOST:,.0f}"
+            kind=GainKind.KERNEL_TIME,
+            upper_bound=LARGEST_GAIN,
+            how=f"{what}: beyond {LARGEST_GAIN:,.0f}",
         )
     return Gain(
         kind=GainKind.KERNEL_TIME, upper_bound=1 / share, how=f"{what}: 1 / {show_number(share)}"

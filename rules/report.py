@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.facts.library_kernels import base_name
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.expectation import OF_A_KERNEL, OTHER_RULES, expected_gain, in_run, together
+from gpuadvise.rules.after_repair import Repair, next_limit, together
+from gpuadvise.rules.expectation import OF_A_KERNEL, OTHER_RULES, expected_gain, in_run
 from gpuadvise.rules.model import (
     Advice,
     Category,
@@ -25,14 +26,15 @@ from gpuadvise.rules.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Offload
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.rules.expectation import Expectation, JointGain
+    from gpuadvise.rules.after_repair import JointGain, NextLimit
+    from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.model import Outcome, Rule, Undecided
 
 # Gains of these are times of the same kernel or run, and compare.
@@ -259,9 +261,8 @@ class Report:
     )
     missing_counters: tuple[CounterGroup, ...] = ()  # that its profile lacks
     counted: bool = False  # its units, or bytes or operations in a time, bound what it can win
-    roof_together: float = (
-        1.0  # what the units still have to do after all that is advised, as a factor
-    )
+    # How busy the units of its profile are, by name, where all were counted and a finding is loud.
+    units: Mapping[str, float] = field(default_factory=dict)
     shape: ProfiledShape | None = None
     measured_seconds: float | None = None  # of all its launches, where each was measured
     idle_share: float | None = None  # of a recorded run, in which its GPU does nothing
@@ -296,16 +297,32 @@ class Report:
         )
 
     @property
-    def together(self) -> JointGain | None:
-        """What the loud findings on the kernel's own time win together; None below two."""
-        each = [
-            (likely, finding.bound)
+    def repairs(self) -> tuple[Repair, ...]:
+        """What the loud findings on the kernel's own time ask for, the first to take first."""
+        return tuple(
+            Repair(
+                rule=finding.rule.id,
+                family=finding.rule.family,
+                likely=likely,
+                bound=finding.bound,
+                relief=finding.advice.relief or {},
+            )
             for finding in self.findings
             if finding.priority is not Priority.LOW
             and not finding.whole_run
             and (likely := finding.expectation) is not None
-        ]
-        return together(each, self.roof_together)
+        )
+
+    @property
+    def next_limit(self) -> NextLimit | None:
+        """What limits the kernel after the first of its repairs; None without one, or without its units."""
+        repairs = self.repairs
+        return next_limit(repairs[0], self.units) if repairs else None
+
+    @property
+    def together(self) -> JointGain | None:
+        """What the loud findings on the kernel's own time win together; None below two."""
+        return together(self.repairs, self.units)
 
     @property
     def not_evaluated(self) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:

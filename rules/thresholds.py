@@ -83,3 +83,6 @@ FEWEST_LANES = number(
     "lanes",
     "our judgement: fewer seldom show in the run time",
 )
+
+
+LARGEST_GAIN = number(1000.0, "largest gain that is said", "factor", "a bound beyond says no more")

@@ -293,7 +293,7 @@ def unread_units(profile: KernelProfile) -> tuple[CounterGroup, ...]:
     units = []
     for unit, field, several in _READINGS_OF:
         busiest = getattr(profile, several) if several else None
-        roof = TENSOR_AT_ROOF if unit is CounterGroup.PIPES else _roof(unit)
+        roof = TENSOR_AT_ROOF if unit is CounterGroup.PIPES else roof_of(unit)
         if field in profile.missing and (busiest is None or busiest >= roof):
             units.append(unit)
     return tuple(units)
@@ -410,7 +410,7 @@ def _profiled(
     waves = profile.waves if profile.waves is not None else waves
     unread = unread_units(profile)
     unit, share = _highest(shares)
-    at_roof = share >= _roof(unit) and not (unread and _may_hide(share, unit, unread))
+    at_roof = share >= roof_of(unit) and not (unread and _may_hide(share, unit, unread))
     uneven = _uneven(profile, waves)
     if at_roof and "stalls" in profile.missing and _may_be_barriers(unit, share):
         return UnknownLimiter(wanted=_READINGS, unread=(CounterGroup.STALLS,))
@@ -466,7 +466,8 @@ def _short_of_warps(profile: KernelProfile, unit: str, share: float) -> float | 
     return warps
 
 
-def _roof(unit: str) -> float:
+def roof_of(unit: str) -> float:
+    """Return the share of its peak from which *unit* is at its roof."""
     return _ROOFS.get(unit, AT_ROOF)
 
 
@@ -474,7 +475,7 @@ def _highest(shares: Mapping[str, float]) -> tuple[str, float]:
     """Return the unit nearest to what counts as its roof; a named pipe before issuing for it."""
     return max(
         shares.items(),
-        key=lambda unit: (unit[1] / _roof(unit[0]), unit[0] not in _NO_NAMED_PIPE),
+        key=lambda unit: (unit[1] / roof_of(unit[0]), unit[0] not in _NO_NAMED_PIPE),
     )
 
 

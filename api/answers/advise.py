@@ -13,6 +13,7 @@ from gpuadvise.api.answers.fields import (
     Keywords,
     May,
     Record,
+    Share,
     record,
 )
 
@@ -48,6 +49,22 @@ class AdviseLimit(Record):
 
     The share, 0 to 1, that decided it.
     """
+    text: str
+    """The same in words."""
+
+
+@record
+class AdviseThen(Record):
+    """What limits the kernel once the first of its loud findings is repaired."""
+
+    after: str
+    """The rule whose finding is repaired."""
+    limit: str
+    """What then limits: roof:UNIT, issue or latency."""
+    unit: str
+    """The unit nearest to its roof then."""
+    busy: Share
+    """How busy it then is, with the expected gain."""
     text: str
     """The same in words."""
 
@@ -131,6 +148,8 @@ class AdviseKernel(Record):
     """Parts whose counters its recording lacks, or has without a number: nothing rests on them."""
     together: AdviseTogether | None = None
     """What its loud findings win together; null below two with an expectation."""
+    then: AdviseThen | None = None
+    """What limits the kernel after the first repair; null without one, or without its units."""
 
 
 @record

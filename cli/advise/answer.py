@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.advise.coverage import Coverage
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.rules.after_repair import NextLimit
     from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.model import Gain, Location, Rule
     from gpuadvise.rules.report import Finding, Report
@@ -238,6 +239,7 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "offload": _offload_object(report.offload),
                 "shape": shape_object(report.shape),
                 "together": together_object(report),
+                "then": _then_object(report.next_limit),
             }
             for report, part in zip(
                 advised.reports, shares(advised.reports, advised.beside), strict=True
@@ -248,6 +250,19 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
         "failures": [{"rule": rule, "error": error} for rule, error in advised.failures],
         "not_judged": not_judged.records(not_judged.of_damage((*advised.damage, *advised.unread))),
         **({"profiler_rules": _profiler_rules(advised)} if advised.with_profiler_rules else {}),
+    }
+
+
+def _then_object(then: NextLimit | None) -> dict[str, Any] | None:
+    """Return what limits a kernel after the first of its repairs, as JSON values."""
+    if then is None:
+        return None
+    return {
+        "after": then.rule,
+        "limit": then.name,
+        "unit": str(then.unit),
+        "busy": then.busy,
+        "text": f"{_then_words(then)}.",
     }
 
 
@@ -377,7 +392,7 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
         if len(group) > 1:
             same = list(dict.fromkeys(_other(each, names[id(each)]) for each in group[1:]))
             yield Line(f"The same for {and_list(same)}.", indent=_INDENT)
-    yield from _together(advised, shown)
+    yield from _afterwards(advised, shown)
     notes = findings[len(advice) :]
     for finding in notes if advised.everything else notes[:1]:
         yield from _note(finding)
@@ -681,25 +696,43 @@ def source_place(location: Location | None) -> str:
     return ":".join(str(part) for part in parts if part)
 
 
-def _together(advised: AdviceReports, shown: Sequence[Finding]) -> Iterator[Block]:
-    """Yield what the findings of one kernel win together, for kernels of which several are *shown*."""
+def _afterwards(advised: AdviceReports, shown: Sequence[Finding]) -> Iterator[Block]:
+    """Yield a line per kernel: what limits it after the first repair, and what all of them win together.
+
+    Of many kernels, for those of which several findings are *shown*.
+    """
     places = Counter(_place(finding) for finding in shown if finding.expectation is not None)
-    several = [
-        (report, joint)
+    least = 2 if len(advised.reports) > 1 else 1
+    told = [
+        (report, words)
         for report in advised.reports
-        if (joint := report.together) is not None and places[report.kernel, report.shape] > 1
+        if places[report.kernel, report.shape] >= least and (words := _afterwards_words(report))
     ]
-    if several:
+    if told:
         yield Line("")
-    whole = [report.kernel or "kernel" for report, _ in several]
+    whole = [report.kernel or "kernel" for report, _ in told]
     names = whole if advised.everything else kernel_names.shortened(whole, _SHORT)
-    for (report, joint), name in zip(several, names, strict=True):
-        count = plural(joint.findings, "finding")
-        label = f"{inert(name)}{advised.difference(report.kernel, report.shape)}"
-        whose = f"{label}: its {count}" if len(advised.reports) > 1 else f"The {count}"
-        yield Line(
-            f"{whose} together: {expectation_words(joint.expected)}; {_most(joint.upper_bound)}."
-        )
+    for (report, words), name in zip(told, names, strict=True):
+        label = f"{inert(name)}{advised.difference(report.kernel, report.shape)}: "
+        yield Line(f"Then: {label if len(advised.reports) > 1 else ''}{words}.")
+
+
+def _afterwards_words(report: Report) -> str:
+    then, joint = report.next_limit, report.together
+    parts = [_then_words(then)] if then else []
+    if joint is not None:
+        who = "both findings" if joint.findings == 2 else f"all {joint.findings} findings"
+        likely = expectation_words(joint.expected)
+        parts.append(f"{who} together {likely}, {_most(joint.upper_bound)}")
+    return "; ".join(parts)
+
+
+def _then_words(then: NextLimit) -> str:
+    """Return what limits after a repair: ``device memory limits, about 74 % busy``."""
+    words, busy = unit_words(then.unit), f"about {show_share(round(then.busy, 2))} busy"
+    if then.at_roof:
+        return f"{words} {'limit' if ' and ' in words else 'limits'}, {busy}"
+    return f"what warps wait for limits, with {words} {busy}"
 
 
 def _place(finding: Finding) -> tuple[str | None, ProfiledShape | None]:

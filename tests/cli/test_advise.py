@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import lzma
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -452,9 +453,7 @@ def test_library_gemms_at_low_occupancy_are_left_alone(page: str, cli) -> None:
         if "gemm" in finding["location"]["kernel"] or "nvjet" in finding["location"]["kernel"]
     ]
     loud = {finding["rule"] for finding in gemms if finding["priority"] != "low"}
-    assert loud <= {
-        "unused-tensor-cores"
-    }  # FP32 products, which whoever calls them can have in TF32
+    assert loud <= {"unused-tf32"}  # FP32 products, which whoever calls them can have in TF32
 
 
 def test_the_profilers_rules_are_data_as_well(cli, valid) -> None:
@@ -717,9 +716,26 @@ def test_findings_of_one_kernel_say_what_they_win_together(cli) -> None:
     said = cli(*args).out
     for name, gain in joint.items():
         assert gain["low"] <= gain["expected"] <= gain["high"] <= gain["upper_bound"]
-        assert f"{name}: its {gain['findings']} findings together: about " in said
+        who = "both" if gain["findings"] == 2 else f"all {gain['findings']}"
+        assert re.search(rf"Then: {re.escape(name)}: .*; {who} findings together about ", said)
     assert "for all that was profiled; at most " in said
     assert " for the run; at most " in cli(*args, "--total-time", "10ms").out
+
+
+def test_what_limits_after_the_first_repair_is_said_and_told_to_scripts(cli) -> None:
+    args = ("advise", "--ncu", str(RECORDED / "hand_raw.csv"), "--all")
+    kernels = json.loads(cli(*args, "--format", "json").out)["result"]["kernels"]
+    told = [kernel["then"] for kernel in kernels if kernel["then"]]
+    joint = [kernel["then"] for kernel in kernels if kernel["together"]]
+    assert told
+    for then in told:
+        assert 0 <= then["busy"] <= 1
+        assert then["limit"] in ("issue", "latency", f"roof:{then['unit']}")
+        assert then["after"]
+    assert {kernel["then"] is None for kernel in kernels if not kernel["findings"]} <= {True}
+    said = cli(*args).out
+    assert joint
+    assert all(then["text"].removesuffix(".") in said for then in joint)
 
 
 def test_one_kernel_alone_is_no_run(cli, tmp_path: Path) -> None:
@@ -735,7 +751,7 @@ def test_one_kernel_alone_is_no_run(cli, tmp_path: Path) -> None:
     assert {gain["upper_bound_of_run"] for gain in gains} == {None}
     said = cli("advise", str(page)).out
     assert "for this kernel; at most " in said
-    assert "The 3 findings together: about " in said
+    assert re.search("^Then: .* limits, .*; all 3 findings together about .*, at most ", said, re.M)
 
 
 def test_whether_the_gpu_pays_is_said_either_way(cli) -> None:

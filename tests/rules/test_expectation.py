@@ -18,7 +18,6 @@ from gpuadvise.rules.expectation import (
     exponents_of,
     exponents_sentence,
     in_run,
-    together,
 )
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Gain, GainKind
@@ -111,22 +110,6 @@ def test_a_gain_of_a_traced_run_is_that_of_its_kernel_by_its_share(
 )
 def test_nothing_is_expected_where_nothing_tells(gain: Gain | None, counted: bool) -> None:
     assert expected_gain(("uncoalesced-access",), gain, counted=counted) is None
-
-
-@given(st.lists(st.tuples(RULE_IDS, BOUNDS), max_size=5), BOUNDS)
-def test_several_findings_win_at_least_the_best_and_at_most_what_the_roofs_leave(
-    found: list[tuple[str, float]], roof: float
-) -> None:
-    each = [(expectation(exponents_of(rule), bound), bound) for rule, bound in found]
-    both = together(each, roof)
-    if len(each) < 2:
-        assert both is None
-        return
-    assert both is not None
-    assert both.findings == len(each)
-    assert is_ordered(both.expected, both.upper_bound)
-    assert both.upper_bound <= max(roof, *(bound for _, bound in each))
-    assert all(both.expected.expected >= likely.expected * (1 - 1e-9) for likely, _ in each)
 
 
 def test_a_rule_says_which_numbers_decide() -> None:
