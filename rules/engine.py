@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import known_facts
 from gpuadvise.advisor.facts.counters import missing_counters
-from gpuadvise.advisor.facts.library_kernels import library_of
+from gpuadvise.advisor.facts.library_kernels import converts_layout, library_of
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter, unread_units
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.gain_bounds import (
@@ -452,6 +452,10 @@ def _to_the_caller(rule: Rule, outcome: Outcome, kernel: str | None) -> Outcome:
         f"This is a kernel of {library.name}, so change what it is called with: {library.levers}."
     )
     told = replace(outcome, action=f"{first} In code of your own: {outcome.action}")
+    if converts_layout(
+        kernel
+    ):  # in the right layout the call runs none, which no bound of this one tells
+        told = replace(told, gain=None)
     return _low_if(told, rule.author_only and not library.by_call)
 
 

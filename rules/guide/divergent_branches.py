@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound
+from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -137,8 +138,17 @@ def _profiled(
             upper_bound=factor,
             how=f"{show_number(lanes)} lanes / {show_number(least)} {counted}",
         ),
-        relief=relieved(profile, factor, *sm_units(profile)) if profile else None,
+        relief=_relief(profile, factor) if profile else None,
     )
+
+
+def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
+    """Return what is left to each unit when all lanes work: requests of few lanes use their sectors in part."""
+    relief = relieved(profile, factor, *sm_units(profile))
+    moved, needed = profile.global_sectors, profile.global_sectors_ideal
+    if moved and needed and needed < moved:
+        relief |= relieved(profile, min(factor, moved / needed), Unit.L2)
+    return relief
 
 
 RULE = Rule(

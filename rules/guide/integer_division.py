@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
+from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
@@ -119,11 +121,22 @@ LEFT_UNCOUNTED = number(
     "measured: 0.2 to 0.8",
     LaunchSet.SIXTH,
 )
+_OF_A_TREE = number(
+    0.03,
+    "accesses to shared memory, and waits at barriers, of a tree whose lanes a remainder picks",
+    "share of instructions, and of a warp's time",
+    "measured: 0.065 to 0.076 and 0.13 in four such trees, 0 and 0 in eight other kernels that divide",
+    LaunchSet.SEVENTH,
+)
 _ACTION = (
     "Take divisions and remainders out of the inner loop: let a 2-D or 3-D grid give the coordinates, "
     "carry them along by additions, divide in 32 bits instead of 64, by constants, or by powers of two "
     "(shift and mask). For a divisor that the host knows, multiply by its reciprocal "
     "(cuda::fast_mod_div). `gpuadvise lint` shows the places."
+)
+_BY_SHUFFLES = (
+    " Where a remainder picks the lanes that add in a tree between barriers, let each warp add up by "
+    "__shfl_down_sync() first, or call cub::BlockReduce: neither divides, and both leave out most barriers."
 )
 
 
@@ -230,12 +243,13 @@ def _profiled(profile: KernelProfile) -> Advice:
     functions, issue = profile.pipes[Unit.XU], profile.issue_busy or 0.0
     conversions = (profile.special_functions or 0.0) / (profile.instructions or 1.0)
     left = max(_LEAST_LEFT, 1 - PER_CONVERSION * conversions)
+    tree = _of_a_tree(profile)
     return Advice(
         message=(
             f"The pipe of special functions is {show_share(functions)} busy with hardly a floating-point "
             f"instruction, and issue slots are {show_share(issue)} busy: integers are divided, or remainders taken."
         ),
-        action=_ACTION,
+        action=f"{_ACTION}{_BY_SHUFFLES if tree else ''}",
         evidence=(
             profiled("pipe of special functions", functions, "share"),
             profiled("issue slots", issue, "share"),
@@ -243,10 +257,24 @@ def _profiled(profile: KernelProfile) -> Advice:
         relief=relieved(profile, 1e6, Unit.XU)
         | relieved(
             profile, 1 / left, Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU, Unit.ADU, Unit.COMPUTE
-        ),
+        )
+        | tree,
         left={Unit.ISSUE: f"with {show_share(left)} of the instructions"},
         priority=Priority.MEDIUM,  # measured: 1.3 to 3.6 times the time of a kernel without them
     )
+
+
+def _of_a_tree(profile: KernelProfile) -> dict[str, float]:
+    """Return what is left to shared memory where a remainder picks the lanes of a tree between barriers.
+
+    Another way to add up, by shuffles of a warp, takes the passes and the barriers with it.
+    """
+    ways = (profile.shared_loads, profile.shared_stores)
+    requests = sum(way.requests or 0.0 for way in ways)
+    barriers = profile.stalls.get(Stall.BARRIER, 0.0)
+    if requests < _OF_A_TREE * (profile.instructions or math.inf) or barriers < _OF_A_TREE:
+        return {}
+    return relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.MEMORY)
 
 
 def _words(seen: Observation) -> tuple[str, str]:

@@ -376,6 +376,9 @@ def _read_again(profile: KernelProfile) -> Advice:
     hit_rate, dram = profile.l2_hit_rate or 0.0, profile.dram_busy or 0.0
     times = 1 / (1 - min(hit_rate, 0.999))
     relief = relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.L2, Unit.ADU)
+    if any(profile.tensor_operations.values()):  # all else works out where operands lie
+        relief |= relieved(profile, _TILE, Unit.FMA, Unit.ALU)
+        relief |= relieved(profile, _OWN_INSTRUCTIONS, Unit.TENSOR)
     return Advice(
         message=(
             f"L2 has {show_share(hit_rate)} of what blocks load, and device memory is {show_share(dram)} "

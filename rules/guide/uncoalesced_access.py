@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.limiter import BY_LOADS, AtRoof
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -366,8 +366,10 @@ def _moved_by(
             how += f", times {show_number(again)} requests for a line that a tile asks for once"
     if used <= WORD and hit < 1 / 2 and not at_l1:
         factor, how = _more_of(profile, factor, how)
-        factor *= FAR_APART
-        how += f", times {show_number(FAR_APART)} for lanes far apart in DRAM"
+        busy = profile.dram_busy if profile else None
+        slower = max(FAR_APART, BY_LOADS / busy) if busy else FAR_APART
+        factor *= slower
+        how += f", times {show_number(slower)} for lanes far apart in DRAM"
     elif hit:
         factor *= 1 - hit
         if hit >= NOTABLE_HITS:

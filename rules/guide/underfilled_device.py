@@ -120,7 +120,9 @@ def check(
             if device
             else profiled("SMs", sm_count, "SMs"),
         ),
-        gain=_gain(blocks, sm_count, None if at_roof or bare else occupancy),
+        gain=_gain(blocks, sm_count, None if at_roof or bare else occupancy)
+        if profile is None or not _waits_for_loads(profile)
+        else None,
         priority=Priority.LOW if short else None,
     )
 
@@ -158,11 +160,7 @@ def _fuller(blocks: int, sm_count: int, occupancy: Occupancy, profile: KernelPro
             derived("blocks that fit at once", slots, "blocks"),
             profiled("device memory busy", busy, "share"),
         ),
-        gain=Gain(
-            kind=GainKind.KERNEL_THROUGHPUT,
-            upper_bound=slots / blocks,
-            how=f"block slots / blocks = {slots:,} / {blocks}",
-        ),
+        gain=None if _waits_for_loads(profile) else _in_slots(slots, blocks),
         priority=Priority.MEDIUM,
     )
 
@@ -176,9 +174,21 @@ def _gain(blocks: int, sm_count: int, occupancy: Occupancy | None) -> Gain:
     if occupancy is None or not occupancy.blocks_per_sm:
         how = f"SMs / blocks = {sm_count} / {blocks}"
         return Gain(kind=GainKind.KERNEL_THROUGHPUT, upper_bound=sm_count / blocks, how=how)
-    slots = sm_count * occupancy.blocks_per_sm
+    return _in_slots(sm_count * occupancy.blocks_per_sm, blocks)
+
+
+def _in_slots(slots: int, blocks: int) -> Gain:
     how = f"block slots / blocks = {slots:,} / {blocks}"
     return Gain(kind=GainKind.KERNEL_THROUGHPUT, upper_bound=slots / blocks, how=how)
+
+
+def _waits_for_loads(profile: KernelProfile) -> bool:
+    """Return whether warps wait for loads most of all: less work per thread also has more of them under way at once.
+
+    The number of blocks then bounds nothing; what units leave does.
+    """
+    wait = profile.top_stall
+    return wait is not None and wait[0] == Stall.LONG_SCOREBOARD
 
 
 def _batch(elements: int | None, occupancy: Occupancy | None, sm_count: int) -> str | None:

@@ -86,8 +86,8 @@ DOUBLES = replace(
     pipes={"fp64": 0.6, "alu": 0.3, "cbu": 0.2},
     float_instructions={"dfma": 32 * 3e7, "ffma": 32 * 1e6},
 )
-# Conversions that keep the pipe this busy are a sixteenth as many.
-SIXTEENTH = 3e7 / 16 / (1.8e6 * 132 * 0.5)
+# Conversions that keep the pipe this busy are a sixth as many.
+SIXTH = 3e7 / 6 / (1.8e6 * 132 * 0.5)
 
 
 def with_conversions(busy: float) -> KernelProfile:
@@ -95,9 +95,9 @@ def with_conversions(busy: float) -> KernelProfile:
 
 
 def test_double_functions_may_take_all_but_float_and_memory_instructions() -> None:
-    functions = bound(with_conversions(0.99 * SIXTEENTH), "implicit-double")
+    functions = bound(with_conversions(0.99 * SIXTH), "implicit-double")
     assert functions == pytest.approx(1 / (0.8 * 0.01))
-    plain = bound(with_conversions(1.01 * SIXTEENTH), "implicit-double")
+    plain = bound(with_conversions(1.01 * SIXTH), "implicit-double")
     assert plain == pytest.approx(1 / (0.8 / 4))
 
 
@@ -215,7 +215,7 @@ FAR = replace(
     sm_busy=0.002,
     l1_busy=0.1,
     l2_busy=0.4,
-    dram_busy=0.4,
+    dram_busy=0.45,
     global_sectors=1.6e8,
     global_sectors_ideal=2e7,
     dram_bytes=1.6e8 * 32,
@@ -228,6 +228,9 @@ def test_device_memory_may_move_more_than_the_sectors_of_far_lanes() -> None:
     filled = replace(FAR, dram_bytes=2e7 * 32 * 10)
     assert bound(filled, "uncoalesced-access") == pytest.approx(20.0)
     assert bound(replace(FAR, dram_bytes=2e7 * 32 * 7), "uncoalesced-access") == pytest.approx(16.0)
+    # Rows so far apart that device memory moves them at a third of its rate.
+    slow = replace(FAR, dram_busy=0.3, dram_bytes=2e7 * 32 * 7)
+    assert bound(slow, "uncoalesced-access") == pytest.approx(8 * 0.9 / 0.3)
 
 
 def test_aligned_rows_allow_the_tensor_instructions_of_the_peak() -> None:
@@ -306,3 +309,61 @@ def test_every_wait_of_the_profiler_has_words(stall: Stall) -> None:
 def test_a_wait_or_a_pipe_of_a_later_profiler_keeps_its_name() -> None:
     assert stall_words("tensor_memory_load") == "tensor memory load"
     assert unit_words("tensor_memory") == "the tensor memory pipe"
+
+
+def test_a_remainder_that_picks_the_lanes_of_a_tree_leaves_nothing_of_the_tree() -> None:
+    dividing = replace(
+        KERNEL,
+        issue_busy=0.8,
+        sm_busy=0.8,
+        l1_busy=0.35,
+        l2_busy=0.1,
+        dram_busy=0.1,
+        pipes={"xu": 0.55, "fma": 0.3, "alu": 0.6, "adu": 0.34},
+        float_instructions={"ffma": 0.0},
+        active_threads=32.0,
+        unpredicated_threads=24.0,
+        stalls={"wait": 0.2, "barrier": 0.13},
+    )
+    alone = bound(dividing, "integer-division")
+    assert alone == pytest.approx(1 / 0.35)
+    sharing = SharedRequests(requests=0.04 * (KERNEL.instructions or 0.0))
+    tree = replace(dividing, shared_loads=sharing)
+    assert bound(tree, "integer-division") == pytest.approx(10.0, rel=0.05)
+    assert "__shfl_down_sync()" in findings(tree)["integer-division"].advice.action
+    assert "__shfl_down_sync()" not in findings(dividing)["integer-division"].advice.action
+
+
+def test_few_blocks_that_wait_for_loads_are_bounded_by_what_units_leave() -> None:
+    few = replace(
+        KERNEL,
+        grid=(33, 1, 1),
+        block=(256, 1, 1),
+        issue_busy=0.02,
+        sm_busy=0.02,
+        l1_busy=0.01,
+        l2_busy=0.02,
+        dram_busy=0.025,
+        registers=32,
+        stalls={"long_scoreboard": 0.9},
+    )
+    assert bound(few, "underfilled-device") == pytest.approx(40.0)
+    computing = replace(few, stalls={"wait": 0.9})
+    assert bound(computing, "underfilled-device") == pytest.approx(132 * 8 / 33)
+
+
+def test_no_bound_of_a_layout_conversion_says_what_leaving_it_out_wins() -> None:
+    turned = replace(
+        KERNEL,
+        kernel="void cudnn::nchwToNhwcKernel<__half, __half, float, 0, 1, 0>(int)",
+        issue_busy=0.3,
+        l2_busy=0.5,
+        dram_busy=0.4,
+        global_sectors=8e7,
+        global_sectors_ideal=2e7,
+        global_loads=WarpRequests(requests=5e6, sectors=8e7, used_bytes=8.0),
+        stalls={"long_scoreboard": 0.8},
+    )
+    found = findings(turned)["uncoalesced-access"]
+    assert found.advice.gain is None
+    assert "channels last" in found.advice.action
