@@ -33,6 +33,17 @@ class Power:
         """The formula in single precision."""
         return re.sub(_FUNCTION, r"\1f", self.formula).replace("1/x", "1.0f/x")
 
+    def error_words(self, *, single: bool) -> str:
+        """Return the errors in brackets, in *single* or double precision; "" without any."""
+        if self.ulps is None:
+            return ""
+        if not single:
+            return f" (for x >= 0; error up to {self.ulps} ulp)"
+        return (
+            f" (for x >= 0; error up to {self.ulps_single} ulp,"
+            f" {self.ulps_single_fast} with fast division and square root)"
+        )
+
 
 def _power(exponent: str, formula: str, ulps: int, single: int, fast: int) -> Power:
     return Power(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.rules.model import Advice, Evidence, Location
+from gpuadvise.rules.model import Advice, Evidence, Examples, Kind, Location, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeAlias
 
     from gpuadvise.advisor.facts.code import Observation
-    from gpuadvise.rules.model import Rule
+    from gpuadvise.rules.model import Check, Citation, Description, Priority, Topic, Verdict
 
     # From an observation to what is said of it and what to do.
     Words: TypeAlias = Callable[[Observation], tuple[str, str]]
@@ -28,6 +28,61 @@ def advised(
     return tuple(_advice(seen, words, extra) for seen in _of(observations, fault))
 
 
+def source_rule(
+    *,
+    id: str,
+    title: str,
+    topic: Topic,
+    priority: Priority,
+    why: str,
+    when: str,
+    citations: tuple[Citation, ...],
+    seen: str,
+    file: str = "blur.cu",
+    detail: Mapping[str, str] | None = None,
+    action: str | None = None,
+    check: Check | None = None,
+    quiet: Description | None = None,
+    recommendation: bool = False,
+    correctness: bool = False,
+    broken: bool = False,
+    folds_into: str | None = None,
+) -> Rule:
+    """Return a rule whose evidence is a place in a source and nothing else.
+
+    *seen* in *file* is such a place. What looks for it words each finding; a place that somebody wrote
+    into a description gets *when* and *action*, else the title. *check* and *quiet* are of a rule that
+    also looks at how the source was compiled.
+    """
+
+    def each_place(observations: tuple[Observation, ...]) -> Verdict:
+        """Advise at each place that the source reader marked."""
+        return advised(observations, id, lambda _: (when, action or f"{title}."))
+
+    place = {"fault": id, "file": file, "line": 12, "column": 9, "seen": seen}
+    if detail is not None:
+        place["detail"] = detail
+    other = {"fault": "another-fault", "file": file, "line": 12, "column": 9, "seen": "x"}
+    return Rule(
+        id=id,
+        title=title,
+        topic=topic,
+        priority=priority,
+        kinds=(Kind.SOURCE,),
+        why=why,
+        when=when,
+        citations=citations,
+        check=check or each_place,
+        examples=Examples(
+            fires={"observations": [place]}, quiet=quiet or {"observations": [other]}
+        ),
+        recommendation=recommendation,
+        correctness=correctness,
+        broken=broken,
+        folds_into=folds_into,
+    )
+
+
 def seen_in_source(rule: Rule, observations: Iterable[Observation]) -> tuple[Advice, ...]:
     """Return the advice of a *rule* on other facts at the places where a source shows its fault.
 
@@ -35,7 +90,7 @@ def seen_in_source(rule: Rule, observations: Iterable[Observation]) -> tuple[Adv
     """
     if takes_observations(rule):
         return ()
-    return advised(observations, rule.id, lambda _: (f"{rule.why} {rule.when}", f"{rule.title}."))
+    return advised(observations, rule.id, lambda _: (rule.when, f"{rule.title}."))
 
 
 def takes_observations(rule: Rule) -> bool:

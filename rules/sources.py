@@ -65,6 +65,20 @@ def power_manual() -> tuple[Citation, ...]:
     return (cited("NVML API Reference", "nvmlDeviceGetEnforcedPowerLimit", url),)
 
 
+def pytorch_tuning_guide() -> tuple[Citation, ...]:
+    """Return the citation of what PyTorch says of fast training."""
+    return _pytorch("Performance Tuning Guide", "tutorials/recipes/recipes/tuning_guide.html")
+
+
+def pytorch_cuda_notes() -> tuple[Citation, ...]:
+    """Return the citation of what PyTorch says of how it uses GPUs."""
+    return _pytorch("CUDA semantics", "docs/stable/notes/cuda.html")
+
+
+def _pytorch(section: str, page: str) -> tuple[Citation, ...]:
+    return (cited("PyTorch documentation", section, f"https://docs.pytorch.org/{page}"),)
+
+
 ROOFLINE = cited(
     "Roofline: An Insightful Visual Performance Model",
     "Communications of the ACM 52(4), 2009",

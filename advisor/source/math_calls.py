@@ -31,6 +31,7 @@ _PI = frozenset(
     ]
 )
 _PI_DIGITS = re.compile(r"^3\.14159\d*[fF]?$")
+_ONE = re.compile(r"1(?:\.0*)?f?")
 _BLOCKS = ("compound_statement", "case_statement")
 _STANDARD = frozenset(("", "std", "::std", "cuda::std", "::cuda::std"))
 
@@ -144,3 +145,28 @@ def _changes_between(context: RuleContext, first: Node, second: Node, argument: 
             if context.at(target) in names:
                 return True
     return False
+
+
+def product_of(context: RuleContext, base: Node, factors: int, kind: str) -> str | None:
+    """Return a name times itself; None where *base* is none of *kind*, or each look at it counts."""
+    name = bare(base)
+    if name.kind != "identifier" or not kind or context.type_of(base) != kind:
+        return None
+    return None if is_volatile(context, name) else f"({' * '.join([context.at(name)] * factors)})"
+
+
+def reciprocal_roots(context: RuleContext) -> Iterator[tuple[Node, Node, Node, str]]:
+    """Yield each ``1 / sqrt(x)``: the division, the 1, x, and whether it is float or double."""
+    for node in context.function.nodes("binary_expression"):
+        if len(node.children) != 2 or context.file.operator(node) != "/":
+            continue
+        dividend, root = bare(node.children[0]), bare(node.children[1])
+        if root.kind != "call_expression" or not _ONE.fullmatch(context.at(dividend)):
+            continue
+        name = context.file.callee(root)
+        arguments = context.file.arguments(root)
+        if name not in ("sqrt", "sqrtf") or len(arguments) != 1 or not is_standard(context, root):
+            continue
+        kind = "float" if name == "sqrtf" else context.type_of(arguments[0])
+        if kind in ("float", "double"):
+            yield node, dividend, arguments[0], kind

@@ -1,7 +1,8 @@
-"""Calls of the CUDA runtime in host code: what waits, and in which stream work is."""
+"""Calls of the CUDA runtime in host code: what waits, who asks for errors, in which stream work is."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.tree import LOOPS
@@ -10,8 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
+# In lower case, as projects spell them differently.
+_LAST_ERROR = re.compile(
+    rb"getlasterror|peekatlasterror|getlastcudaerror|kernel_launch_check|check_last|cuda_check\(\)"
+    rb"|last_error|cudacheckerror"
+)
 # Calls that wait for work of the GPU, or ask whether it is done.
 WAITING = frozenset(
     [
@@ -70,6 +77,15 @@ def _is_one_of_several(stream: str) -> bool:
     """Whether *stream* is an element that an index chooses, and not the same one every time."""
     _, bracket, index = stream.partition("[")
     return bool(bracket) and not index.rstrip("]) ").isdigit()
+
+
+def asks_for_error_after(context: RuleContext, function: SourceFunction, node: Node) -> bool:
+    """Whether *function* asks for the last error after *node*."""
+    if function.last_check is None:
+        text = context.file.text.content[function.node.start : function.node.end].lower()
+        checks = [match.start() for match in _LAST_ERROR.finditer(text)]
+        function.last_check = function.node.start + checks[-1] if checks else 0
+    return node.end <= function.last_check
 
 
 def pointer_name(context: RuleContext, node: Node) -> str:

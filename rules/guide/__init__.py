@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpuadvise.rules.model import Rule
 
+_SOURCE = "gpuadvise.rules.source"
+# Those that only a source can answer stand in the folder of its language, there.
 _MODULES = (
     "unprofiled_workload",
     "debug_build",
@@ -77,8 +79,8 @@ _MODULES = (
     "uncovered_elements",
     "integer_division",
     "implicit_double",
-    "slow_math",
-    "general_math_functions",
+    "cuda.slow_math",
+    "cuda.general_math_functions",
     "unused_tensor_cores",
     "unused_tf32",
     "fp32_products",
@@ -87,11 +89,11 @@ _MODULES = (
     "scarce_fp64",
     "odd_gemm_shape",
     "default_precision_flags",
-    "narrow_integer_arithmetic",
+    "cuda.narrow_integer_arithmetic",
     "divergent_branches",
-    "rolled_loops",
-    "unsigned_loop_counters",
-    "divergent_barriers",
+    "cuda.rolled_loops",
+    "cuda.unsigned_loop_counters",
+    "cuda.divergent_barriers",
     "memory_bound",
     "compute_bound",
     "far_from_roof",
@@ -99,7 +101,7 @@ _MODULES = (
     "missing_ptx",
     "outdated_driver",
     "startup_jit",
-    "unchecked_errors",
+    "cuda.unchecked_errors",
     "mixed_generations",
     "device_visibility",
     "debug_environment",
@@ -117,6 +119,20 @@ _MODULES = (
     "hot_device",
     "busy_device",
     "mig_slices",
+    "cuda.legacy_warp_intrinsics",
+    "cuda.unsynchronized_timers",
+    "cuda.misplaced_events",
+    "cuda.default_stream_work",
+    "cuda.scalar_half_arithmetic",
+    "cuda.narrow_elements",
+    "cuda.unrestricted_pointers",
+    "python.unpinned_loaders",
+    "python.blocking_moves",
+    "python.synchronizing_reads",
+    "python.full_precision_matmuls",
+    "python.host_built_tensors",
+    "python.synchronizations_in_loops",
+    "python.unsynchronized_timing",
 )
 
 if TYPE_CHECKING:
@@ -130,11 +146,8 @@ def __getattr__(name: str) -> object:
     if name not in ("RULES", "SHAPE_RULES"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from gpuadvise.rules.relations import related
-    from gpuadvise.rules.source_only import SOURCE_ONLY
 
-    rules = related(
-        (*(import_module(f"{__name__}.{name}").RULE for name in _MODULES), *SOURCE_ONLY)
-    )
+    rules = related([_rule_in(module) for module in _MODULES])
     shape = tuple(rule.id for rule in rules if rule.shape_decides)
     globals().update(RULES=rules, SHAPE_RULES=shape)
     return globals()[name]
@@ -143,10 +156,13 @@ def __getattr__(name: str) -> object:
 @cache
 def rule_of(name: str) -> Rule:
     """Return the rule whose id is *name*, without loading the others; raises KeyError."""
-    module = name.replace("-", "_")
-    if module in _MODULES:
-        rule: Rule = import_module(f"{__name__}.{module}").RULE
-        return rule
-    from gpuadvise.rules.source_only import SOURCE_ONLY
+    return _rule_in(_MODULE_OF[name])
 
-    return {rule.id: rule for rule in SOURCE_ONLY}[name]
+
+_MODULE_OF = {module.rpartition(".")[2].replace("_", "-"): module for module in _MODULES}
+
+
+def _rule_in(module: str) -> Rule:
+    folder = _SOURCE if "." in module else __name__
+    rule: Rule = import_module(f"{folder}.{module}").RULE
+    return rule

@@ -18,9 +18,8 @@ from gpuadvise.advisor.thresholds import row
 from gpuadvise.rules import guide
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.engine import judge, run
-from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide import RULES, rule_of
 from gpuadvise.rules.model import Advice, Failed, Kind, Passed, Skipped
-from gpuadvise.rules.source_only import SOURCE_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,11 +27,12 @@ if TYPE_CHECKING:
     from gpuadvise.rules.model import Description, Outcome, Rule
 
 FOLDER = Path(guide.__file__).parent
+MOST_LINES = 200  # of a file that holds a rule on sources
 IMPOSSIBLE = next(rule for rule in RULES if rule.id == "impossible-launch")
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 # Articles and joins that no sentence of ours may contain.
 BAD_PROSE = re.compile(
-    r"\band and\b|\bor or\b|, , |\.\.|\s\s|\bNone\b|\bnan\b|\{|\}|, and and| ,| \.(?=\s|$)"
+    r"\band and\b|\bor or\b|, , |(?<!\.)\.\.(?!\.)|\s\s|\bNone\b|\bnan\b|\{|\}|, and and| ,| \.(?=\s|$)"
 )
 
 
@@ -61,16 +61,33 @@ def advice(rule: Rule) -> Iterator[Advice]:
             yield outcome
 
 
-def test_the_list_is_the_folder() -> None:
-    files = {path.stem.replace("_", "-") for path in FOLDER.glob("*.py")} - {"--init--"}
-    assert sorted(rule.id for rule in RULES) == sorted([*files, *(r.id for r in SOURCE_ONLY)])
+SOURCES = [
+    path for path in sorted((FOLDER.parent / "source").glob("*/*.py")) if path.stem[0] != "_"
+]
+
+
+def rules_in(paths: list[Path]) -> list[str]:
+    """The ids, by their names, of the files that hold a rule."""
+    holding = (path for path in paths if "\nRULE = " in path.read_text(encoding="utf-8"))
+    return [path.stem.replace("_", "-") for path in holding]
+
+
+def test_the_list_is_the_folders() -> None:
+    listed = [*FOLDER.glob("*.py"), *SOURCES]
+    assert sorted(rule.id for rule in RULES) == sorted(rules_in(listed))
+    assert all(rule_of(rule.id) is rule for rule in RULES)
 
 
 @each_rule
-def test_the_id_is_the_file_in_kebab_case(rule: Rule) -> None:
+def test_the_id_is_in_kebab_case(rule: Rule) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.id)
-    if rule not in SOURCE_ONLY:
-        assert Path(inspect.getfile(rule.check)).stem == rule.id.replace("-", "_")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_source_rule_is_one_short_file(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MOST_LINES
+    assert rule_of(path.stem.replace("_", "-"))
 
 
 @each_rule

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.runtime_calls import loops_over_streams
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
+
+
+_ACTION = "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)."
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -27,7 +33,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 yield context.diagnostic(
                     "default-stream-work", node,
                     "Work in the default stream among other streams: it waits for all of them, and they wait for it.",
-                    "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking).",
+                    _ACTION,
                 )  # fmt: skip
 
 
@@ -51,4 +57,17 @@ void run() {
     }
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="default-stream-work",
+    title="Keep the default stream out of concurrent work",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    why="The default stream waits for all blocking streams, and they wait for it.",
+    when="A loop over several streams also launches or copies in the default stream.",
+    citations=guide("10.1.2", "9.1.2"),
+    seen="reduce<<<grid, block>>>(sums)",
+    action=_ACTION,
 )

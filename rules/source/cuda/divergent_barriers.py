@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.divergence import depends_on_thread, is_uneven_loop
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import is_block_group
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide, old_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
 
 _BARRIERS = frozenset(
     ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or")
+)
+
+
+_ACTION = (
+    "Move the barrier out of the condition: let all threads run the loop, guard only "
+    "the work by if (i < n), and put the barrier after that."
 )
 
 
@@ -40,8 +49,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "divergent-barriers",
             calls[0],
             f"{what} in {where} depends on the thread (line {line}).",
-            "Move the barrier out of the condition: let all threads run the loop, guard only "
-            "the work by if (i < n), and put the barrier after that.",
+            _ACTION,
         )
 
 
@@ -108,4 +116,19 @@ __global__ void step(float *x, int n) {
     if (i < n) x[i] = tile[255 - threadIdx.x];
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="divergent-barriers",
+    title="Keep barriers out of divergent code",
+    topic=Topic.CONTROL_FLOW,
+    priority=Priority.HIGH,
+    broken=True,
+    recommendation=True,
+    why="A barrier waits for every thread of the block; if some never come, the kernel hangs or computes nonsense.",
+    when="A __syncthreads() stands under a condition, or in a loop, that depends on the thread.",
+    citations=(old_guide("12.4"), *guide("13.1")),
+    seen="__syncthreads()",
+    action=_ACTION,
 )

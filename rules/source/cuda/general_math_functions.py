@@ -11,21 +11,24 @@ from gpuadvise.advisor.source.math_calls import (
     exponent_words,
     is_free_name,
     is_standard,
-    is_volatile,
     pi_factor,
+    product_of,
+    reciprocal_roots,
     sines_beside_cosines,
 )
 from gpuadvise.advisor.source.rule_context import replaced
 from gpuadvise.advisor.source.scopes import INTEGERS
-from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.powers import Power
-    from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
 
@@ -101,45 +104,20 @@ def _power_of_base(
 
 
 def _powered(context: RuleContext, call: Node, base: Node, power: Power, kind: str) -> Diagnostic:
-    single = kind != "double"
+    whole, single = power.exponent, kind != "double"
+    small = whole.denominator == 1 and 2 <= whole <= _LARGEST_EDIT
+    product = product_of(context, base, int(whole), kind) if small else None
     formula = power.single if single else power.formula
-    note = _errors(power, single=single)
     return context.diagnostic(
         _RULE,
         call,
         f"A general power function for the exponent {power.exponent}.",
-        f"Write {formula} with x = {context.at(base)}{note}.",
-        edits=_product(context, call, base, power, kind),
+        f"Write {formula} with x = {context.at(base)}{power.error_words(single=single)}.",
+        edits=() if product is None else replaced(call, product),
         exponent=str(power.exponent),
         type=kind or "float",
         replacement=formula,
     )
-
-
-def _errors(power: Power, *, single: bool) -> str:
-    if power.ulps is None:
-        return ""
-    if not single:
-        return f" (for x >= 0; error up to {power.ulps} ulp)"
-    return (
-        f" (for x >= 0; error up to {power.ulps_single} ulp,"
-        f" {power.ulps_single_fast} with fast division and square root)"
-    )
-
-
-def _product(
-    context: RuleContext, call: Node, base: Node, power: Power, kind: str
-) -> tuple[TextEdit, ...]:
-    """Return the edit for a small whole power of a name; others are for a person to decide."""
-    whole = power.exponent
-    if whole.denominator != 1 or not 2 <= whole <= _LARGEST_EDIT or not kind:
-        return ()
-    if bare(base).kind != "identifier" or context.type_of(base) != kind:
-        return ()
-    name = context.at(bare(base))
-    if is_volatile(context, bare(base)):
-        return ()
-    return replaced(call, "(" + " * ".join([name] * int(whole)) + ")")
 
 
 def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
@@ -158,23 +136,9 @@ def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Dia
 
 
 def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
-    for node in context.function.nodes("binary_expression"):
-        if len(node.children) != 2 or context.file.operator(node) != "/":
-            continue
-        dividend, root = bare(node.children[0]), bare(node.children[1])
-        if root.kind != "call_expression" or not re.fullmatch(
-            r"1(?:\.0*)?f?", context.at(dividend)
-        ):
-            continue
-        name = context.file.callee(root)
-        arguments = context.file.arguments(root)
-        if name not in ("sqrt", "sqrtf") or len(arguments) != 1 or not is_standard(context, root):
-            continue
-        kind = "float" if name == "sqrtf" else context.type_of(arguments[0])
-        if kind not in ("float", "double"):
-            continue
+    for node, dividend, root, kind in reciprocal_roots(context):
         special = "rsqrtf" if kind == "float" else "rsqrt"
-        written = f"{special}({context.at(arguments[0])})"
+        written = f"{special}({context.at(root)})"
         exact = kind == "double" or context.type_of(dividend) == "float"
         yield context.diagnostic(
             _RULE, node, "A division by a square root.",
@@ -213,4 +177,21 @@ __global__ void f(float *x) {
     x[threadIdx.x] = v * v + rsqrtf(rsqrtf(v)) + sinpif(v);
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="general-math-functions",
+    title="Call the specialised function",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.MEDIUM,
+    recommendation=True,
+    why="A function made for the case is both faster and more accurate.",
+    when="Device code calls pow with a small constant exponent, exp2 or exp10 through pow, sin and cos of one argument, trigonometry of a multiple of pi, or 1 / sqrt.",
+    citations=(
+        *guide("12.1.9", "11.1.5"),
+        *guide("12.1.6", "11.1.2"),
+        *guide("12.1.8", "11.1.4"),
+    ),
+    seen="powf(x, 2.0f)",
 )

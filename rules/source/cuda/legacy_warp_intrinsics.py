@@ -9,7 +9,10 @@ from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import Variance
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,4 +82,17 @@ __global__ void sum(float *x) { x[threadIdx.x] += __shfl_down(x[threadIdx.x], 1)
         """\
 __global__ void sum(float *x) { x[threadIdx.x] += __shfl_down_sync(0xffffffff, x[threadIdx.x], 1); }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="legacy-warp-intrinsics",
+    title="Give warp intrinsics a mask",
+    topic=Topic.CONTROL_FLOW,
+    priority=Priority.HIGH,
+    correctness=True,
+    why="Compute capability 7.0 schedules lanes apart and has no intrinsics without a mask.",
+    when="Device code calls a shuffle or a vote without _sync.",
+    citations=(programming_guide("Warp Shuffle Functions"), *guide("13.1")),
+    seen="__shfl_down(sum, 16)",
 )

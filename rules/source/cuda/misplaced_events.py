@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.runtime_calls import WAITING, streamed_work
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
+
+
+_ACTION = "Record both events in the stream of the work."
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -45,7 +51,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         ):
             yield context.diagnostic(
                 "misplaced-events", second, f"The event is recorded in stream {ended}, but the work that it times runs in {between[-1]}.",
-                "Record both events in the stream of the work.",
+                _ACTION,
             )  # fmt: skip
 
 
@@ -81,4 +87,18 @@ void measure() {
     cudaEventRecord(stop, stream);
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="misplaced-events",
+    title="Record events in the stream they time",
+    topic=Topic.MEASUREMENT,
+    priority=Priority.MEDIUM,
+    correctness=True,
+    why="An event marks a point of its own stream and says nothing about another.",
+    when="Two events that are subtracted stand in another stream than the work between them.",
+    citations=guide("9.1", "8.1.2"),
+    seen="cudaEventRecord(stop, other)",
+    action=_ACTION,
 )

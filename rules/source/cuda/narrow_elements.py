@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.lane_stride import is_thread_index
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,4 +76,17 @@ __global__ void invert(uchar4 *x) {
     x[i] = make_uchar4(255 - v.x, 255 - v.y, 255 - v.z, 255 - v.w);
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="narrow-elements",
+    title="Move several narrow elements at once",
+    topic=Topic.MEMORY,
+    priority=Priority.LOW,
+    folds_into="narrow-loads",
+    why="A load can carry 16 bytes per thread; one of a byte costs as many instructions.",
+    when="Each thread of a kernel moves one contiguous element of one or two bytes.",
+    citations=(programming_guide("Size and Alignment Requirement"),),
+    seen="out[i] = in[i]",
 )

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.scopes import INTEGERS, NARROW
 from gpuadvise.advisor.source.tree import bare
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 
 _LOOP = re.compile(rb"\b(?:for|while|do)\b")
 _NARROW_WORDS = re.compile(rb"char|short|int8|int16")
+
+
+_ACTION = "Declare it int."
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -49,7 +55,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 node,
                 f'"{variable.name}" is narrower than 32 bits and counts a loop: each step cuts it '
                 "to its width again.",
-                "Declare it int.",
+                _ACTION,
             )
             break
 
@@ -112,4 +118,17 @@ __global__ void count(short *out, const short *in) {
     out[threadIdx.x] = sum;
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="narrow-integer-arithmetic",
+    title="Compute in int",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.LOW,
+    why="Arithmetic runs on 32-bit integers, so narrow operands are converted before it and after it.",
+    when="Device code counts a loop in char or short, where the compiler must keep the counter narrow.",
+    citations=guide("12.1.7", "11.1.3"),
+    seen="i += blockDim.x",
+    action=_ACTION,
 )

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,9 @@ _FEWEST_TRIPS = number(2, "iterations of a short loop, at least", "iterations", 
 _MOST_TRIPS = number(16, "iterations of a short loop, at most", "iterations", "our judgement")
 
 
+_ACTION = "Write #pragma unroll before it, and look at the registers afterwards: -Xptxas -v."
+
+
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Short loops of a known count that are kept rolled, or are not marked for unrolling."""
     if context.function.place is not ExecutionSpace.KERNEL or not context.function.says(b"for"):
@@ -36,7 +42,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         yield context.diagnostic(
             "rolled-loops", node, f"A loop of {trips} iterations without #pragma unroll.",
-            "Write #pragma unroll before it, and look at the registers afterwards: -Xptxas -v.",
+            _ACTION,
             end=_head_end(node), trips=str(trips),
         )  # fmt: skip
 
@@ -97,4 +103,20 @@ __global__ void dot(float *out, const float *a, const float *b) {
     out[threadIdx.x] = sum;
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="rolled-loops",
+    title="Unroll short loops",
+    topic=Topic.CONTROL_FLOW,
+    priority=Priority.LOW,
+    recommendation=True,
+    why="An unrolled body needs no branch and no counter, and its short conditions become predicates.",
+    when="A loop with a small constant number of iterations has no #pragma unroll; where the source was "
+    "compiled, only if the pragma changes the code.",
+    citations=guide("13.2", "12.2"),
+    seen="for (int k = 0; k < 4; ++k)",
+    detail={"trips": "4"},
+    action=_ACTION,
 )

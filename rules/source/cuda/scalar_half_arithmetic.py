@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.lane_stride import is_thread_index
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,4 +68,16 @@ __global__ void twice(__half *x) { x[threadIdx.x] = __hadd(x[threadIdx.x], x[thr
 #include <cuda_fp16.h>
 __global__ void twice(__half2 *x) { x[threadIdx.x] = __hadd2(x[threadIdx.x], x[threadIdx.x]); }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="scalar-half-arithmetic",
+    title="Compute on pairs of 16-bit floats",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.LOW,
+    why="One instruction works on two 16-bit values; scalar code uses half of it.",
+    when="A kernel computes elementwise on 16-bit floats, one per thread.",
+    citations=guide("12.1"),
+    seen="out[i] = __hadd(a[i], b[i])",
 )

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.model import PASSED, Priority, Topic
+from gpuadvise.rules.observed import advised, source_rule
 from gpuadvise.rules.source.cuda import general_math_functions
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
+    from gpuadvise.rules.model import Verdict
 
 # The intrinsic for each accurate function in single precision.
 _INTRINSICS = {
@@ -27,6 +32,7 @@ _INTRINSICS = {
 _REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf"))
 _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
+FAST = frozenset({"-use_fast_math", "--use_fast_math"})
 _INTRINSIC_WORDS = re.compile(rb"\b(?:" + "|".join(_INTRINSICS).encode() + rb")\b")
 
 
@@ -98,4 +104,34 @@ __global__ void wave(float *x) {                      // where 2 ulp and more ar
     x[threadIdx.x] = __sinf(x[threadIdx.x]) * __expf(-x[threadIdx.x]);
 }""",
     ),
+)
+
+
+def check(
+    observations: tuple[Observation, ...], compile_flags: tuple[str, ...] | None = None
+) -> Verdict:
+    """Advise at each place that the source reader marked, unless the program is built with fast math."""
+    if not FAST.isdisjoint(compile_flags or ()):
+        return PASSED
+    return advised(observations, RULE.id, lambda _: (RULE.when, f"{RULE.title}."))
+
+
+_SEEN = "sinf(x)"
+RULE = source_rule(
+    id="slow-math",
+    title="Use fast math where precision allows",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.MEDIUM,
+    recommendation=True,
+    why="The accurate functions take many instructions, and a slow path for large arguments; the intrinsics run on the special-function units.",
+    when="Device code calls single-precision functions that have an intrinsic, and -use_fast_math is not set.",
+    citations=guide("12.1.9", "11.1.5"),
+    seen=_SEEN,
+    check=check,
+    quiet={
+        "observations": [
+            {"fault": "slow-math", "file": "blur.cu", "line": 12, "column": 9, "seen": _SEEN}
+        ],
+        "compile_flags": "-O3 -use_fast_math",
+    },
 )

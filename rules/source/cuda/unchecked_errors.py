@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.runtime_calls import asks_for_error_after
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,11 +34,6 @@ _RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
 _INSIDE = b"(,=!&|<>"
 _CHECK = re.compile(
     r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
-)
-# In lower case, as projects spell them differently.
-_LAST_ERROR = re.compile(
-    rb"getlasterror|peekatlasterror|getlastcudaerror|kernel_launch_check|check_last|cuda_check\(\)"
-    rb"|last_error|cudacheckerror"
 )
 _DEEPEST_CALLS = number(
     4,
@@ -99,7 +98,9 @@ def _is_dropped(context: RuleContext, call: Node) -> bool:
         # The first device is the current one anyway.
         return False
     # The runtime remembers an error until somebody asks for the last one.
-    return not (_asked_after(context, context.function, call) or _is_explained(context, call))
+    return not (
+        asks_for_error_after(context, context.function, call) or _is_explained(context, call)
+    )
 
 
 def _is_explained(context: RuleContext, call: Node) -> bool:
@@ -116,7 +117,7 @@ def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
         return True
     if any(above.kind in ("lambda_expression", "call_expression") for above in first.ancestors()):
         return True
-    if _asked_after(context, context.function, first) or _waits_checked(context, first):
+    if asks_for_error_after(context, context.function, first) or _waits_checked(context, first):
         return True
     return not (_reaches_main(context, context.function, 0) or _checks_others(context, first))
 
@@ -139,20 +140,11 @@ def _reaches_main(context: RuleContext, function: SourceFunction, depth: int) ->
     for caller, call in context.file.callers(function.name)[:_MOST_CALLERS]:
         if caller is function:
             continue
-        if _asked_after(context, caller, call):
+        if asks_for_error_after(context, caller, call):
             return False
         if _reaches_main(context, caller, depth + 1):
             return True
     return False
-
-
-def _asked_after(context: RuleContext, function: SourceFunction, node: Node) -> bool:
-    """Whether *function* asks for the last error after *node*."""
-    if function.last_check is None:
-        text = context.file.text.content[function.node.start : function.node.end].lower()
-        checks = [match.start() for match in _LAST_ERROR.finditer(text)]
-        function.last_check = function.node.start + checks[-1] if checks else 0
-    return node.end <= function.last_check
 
 
 def _waits_checked(context: RuleContext, launch: Node) -> bool:
@@ -186,4 +178,17 @@ void run() {
     CHECK(cudaGetLastError());
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="unchecked-errors",
+    title="Check every call and every launch",
+    topic=Topic.DEPLOYMENT,
+    priority=Priority.HIGH,
+    correctness=True,
+    why="A failed call goes unnoticed, and the error surfaces later in code that is innocent.",
+    when="The result of a runtime call is dropped, or no cudaGetLastError() follows a launch.",
+    citations=guide("17.2", "15.2"),
+    seen="kernel<<<grid, block>>>(a)",
 )

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,4 +138,16 @@ __global__ void add(float *__restrict__ out, const float *__restrict__ a, const 
     out[threadIdx.x + 32] = a[threadIdx.x] - b[threadIdx.x];
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="unrestricted-pointers",
+    title="Say that arrays do not overlap",
+    topic=Topic.MEMORY,
+    priority=Priority.LOW,
+    why="Without __restrict__ every store may change what a later load reads, so loads cannot move up.",
+    when="A load through a pointer that a kernel only reads may follow a store through another.",
+    citations=(programming_guide("__restrict__"),),
+    seen="const float *in",
 )

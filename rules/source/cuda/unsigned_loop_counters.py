@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,4 +112,17 @@ __global__ void clear(float *x, int n, int stride) {
     for (int i = 0; i < n; ++i) x[i * stride] = 0;        // becomes an addition of the stride
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="unsigned-loop-counters",
+    title="Use signed loop counters",
+    topic=Topic.CONTROL_FLOW,
+    priority=Priority.LOW,
+    recommendation=True,
+    why="Unsigned overflow is defined, so the compiler must keep the full arithmetic; signed counters let it unroll and reduce strength.",
+    when="An unsigned loop counter is part of an index expression.",
+    citations=guide("12.1.5", "12.3"),
+    seen="for (unsigned i = 0; i < n; ++i)",
 )

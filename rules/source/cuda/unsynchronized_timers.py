@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.runtime_calls import WAITING
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +39,12 @@ _CLOCKS = frozenset(
 _WORK = (b"<<<", b"cudaLaunchKernel", b"cudaGraphLaunch")
 
 
+_ACTION = (
+    "Call cudaDeviceSynchronize() before the timer is started and before it is read, or time with "
+    "cudaEventRecord() and cudaEventElapsedTime()."
+)
+
+
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """CPU timers that are read after a launch without waiting for it."""
     if context.function.place is not ExecutionSpace.HOST:
@@ -57,8 +66,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                     "unsynchronized-timers", node,
                     f"The timer is read without waiting for the work of line {context.file.text.line(pending.start)}: "
                     "launches and asynchronous copies return at once.",
-                    "Call cudaDeviceSynchronize() before the timer is started and before it is read, or time with "
-                    "cudaEventRecord() and cudaEventElapsedTime().",
+                    _ACTION,
                 )  # fmt: skip
             started, pending = True, None
         elif kind == "work":
@@ -117,4 +125,18 @@ void measure() {
     cudaEventElapsedTime(&milliseconds, start, stop);
 }""",
     ),
+)
+
+
+RULE = source_rule(
+    id="unsynchronized-timers",
+    title="Synchronise before reading a CPU timer",
+    topic=Topic.MEASUREMENT,
+    priority=Priority.MEDIUM,
+    correctness=True,
+    why="Launches and asynchronous copies return before the GPU has done the work.",
+    when="A CPU timer is read after a launch without anything that waits for it.",
+    citations=guide("9.1", "8.1.1"),
+    seen="clock_gettime(CLOCK_MONOTONIC, &end)",
+    action=_ACTION,
 )

@@ -12,13 +12,22 @@ from gpuadvise.advisor.source.python.training import (
     has_unknown_arguments,
     is_cuda_move,
 )
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_cuda_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
+
+
+_ACTION = (
+    "Write .to(device, non_blocking=True), with pin_memory=True in the loader: the copy overlaps with what was "
+    "queued before."
+)
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -31,8 +40,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             yield module.diagnostic(
                 "blocking-moves", moves[0],
                 "The host waits until this batch is on the GPU.",
-                "Write .to(device, non_blocking=True), with pin_memory=True in the loader: the copy overlaps with what was "
-                "queued before.",
+                _ACTION,
                 tuple(edit for call in moves for edit in _keyword(module, call, "non_blocking=True")),
             )  # fmt: skip
 
@@ -93,4 +101,18 @@ for batch in loader:
 for batch in loader:  # of a loader with pin_memory=True
     batch = batch.to("cuda", non_blocking=True)""",
     ),
+)
+
+
+RULE = source_rule(
+    id="blocking-moves",
+    title="Move batches without waiting",
+    topic=Topic.TRANSFERS,
+    priority=Priority.LOW,
+    why="From pinned memory a copy with non_blocking=True overlaps with queued work.",
+    when="A batch of a DataLoader is moved to a GPU without non_blocking.",
+    citations=pytorch_cuda_notes(),
+    seen="images.to(device)",
+    file="train.py",
+    action=_ACTION,
 )

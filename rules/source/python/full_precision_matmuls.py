@@ -6,7 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.training import training_loops, uses_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_cuda_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +20,12 @@ if TYPE_CHECKING:
 _PRECISION = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision")
 _MATMULS = ("torch.nn.Linear", "torch.matmul", "torch.mm", "torch.bmm", "torch.nn.Transformer",
             "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")  # fmt: skip
+
+
+_ACTION = (
+    'Call torch.set_float32_matmul_precision("high") at the start: TF32 keeps 10 bits of the mantissa, so compare results; '
+    "GPUs from compute capability 8.0 have it."
+)
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -40,8 +49,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         yield module.diagnostic(
             "full-precision-matmuls", uses[0],
             "Matrix products run in FP32 without tensor cores, which is the default.",
-            'Call torch.set_float32_matmul_precision("high") at the start: TF32 keeps 10 bits of the mantissa, so compare results; '
-            "GPUs from compute capability 8.0 have it.",
+            _ACTION,
         )  # fmt: skip
 
 
@@ -64,4 +72,18 @@ model = Model().cuda()""",
 torch.set_float32_matmul_precision("high")  # TF32
 model = Model().cuda()""",
     ),
+)
+
+
+RULE = source_rule(
+    id="full-precision-matmuls",
+    title="Let matrix products use TF32",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.LOW,
+    why="FP32 products leave the tensor cores idle, which is the default.",
+    when="A program trains on a GPU in FP32 and never chooses the precision of matrix products.",
+    citations=pytorch_cuda_notes(),
+    seen="torch.nn.Linear(1024, 1024)",
+    file="train.py",
+    action=_ACTION,
 )

@@ -11,7 +11,10 @@ from gpuadvise.advisor.source.python.training import (
     has_unknown_arguments,
     is_cuda_move,
 )
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,4 +56,17 @@ for batch in loader:
 for batch in loader:
     mask = torch.ones(len(batch), 512, device="cuda")""",
     ),
+)
+
+
+RULE = source_rule(
+    id="host-built-tensors",
+    title="Build tensors where they are used",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    why="A tensor built in host memory has to be copied before it is used.",
+    when="A loop builds a tensor in host memory and moves it to the GPU.",
+    citations=pytorch_tuning_guide(),
+    seen="torch.zeros(64, 10).cuda()",
+    file="train.py",
 )

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.training import CLOCKS, conditional_in
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_cuda_notes
 
 if TYPE_CHECKING:
     import ast
@@ -26,6 +29,9 @@ _TIMERS = (
 )
 
 
+_ACTION = "Leave it out: work in one stream runs in order, and reading a value waits by itself."
+
+
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.cuda.synchronize()`` in every iteration, other than to measure time."""
     for call in module.calls:
@@ -37,7 +43,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         yield module.diagnostic(
             "synchronizations-in-loops", call,
             "The host waits for the GPU in every iteration, and the GPU then waits for the host.",
-            "Leave it out: work in one stream runs in order, and reading a value waits by itself.",
+            _ACTION,
         )  # fmt: skip
 
 
@@ -72,4 +78,18 @@ for batch in loader:
     step(batch)
 torch.cuda.synchronize()""",
     ),
+)
+
+
+RULE = source_rule(
+    id="synchronizations-in-loops",
+    title="Do not wait in every iteration",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    why="While the host waits nothing new is queued, and the GPU idles afterwards.",
+    when="A loop that measures nothing calls torch.cuda.synchronize() in every iteration.",
+    citations=pytorch_cuda_notes(),
+    seen="torch.cuda.synchronize()",
+    file="train.py",
+    action=_ACTION,
 )

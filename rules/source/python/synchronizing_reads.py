@@ -6,7 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.training import conditional_in, training_loops, uses_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 _READS = frozenset(("item", "cpu", "tolist"))
 _OTHER_VENDORS = (b"torch_xla", b"torch_npu", b"habana", b"intel_extension", b'"xpu', b'"npu', b'"hpu', b"_mlu",
                   b"'xpu", b"'npu", b"'hpu", b"torch.xpu", b"torch.hpu")  # fmt: skip
+
+
+_ACTION = "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps."
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -33,7 +39,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             yield module.diagnostic(
                 "synchronizing-reads", node,
                 "In every step the host waits for the GPU to read one value.",
-                "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps.",
+                _ACTION,
             )  # fmt: skip
             break
 
@@ -67,4 +73,18 @@ for batch in loader:
     loss = step(batch)
     losses.append(loss.detach())  # read them after the loop""",
     ),
+)
+
+
+RULE = source_rule(
+    id="synchronizing-reads",
+    title="Read values of the GPU rarely",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    why="Reading a value makes the host wait until the GPU has done everything before it.",
+    when="A training loop reads or prints its loss in every step.",
+    citations=pytorch_tuning_guide(),
+    seen="loss.item()",
+    file="train.py",
+    action=_ACTION,
 )

@@ -12,13 +12,19 @@ from gpuadvise.advisor.source.python.training import (
     is_cuda_move,
     uses_gpu,
 )
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
+
+
+_ACTION = "Write DataLoader(..., pin_memory=True), and move batches with non_blocking=True."
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -36,7 +42,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         yield module.diagnostic(
             "unpinned-loaders", call,
             "The loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
-            "Write DataLoader(..., pin_memory=True), and move batches with non_blocking=True.",
+            _ACTION,
         )  # fmt: skip
 
 
@@ -80,4 +86,18 @@ loader = DataLoader(data, batch_size=64, num_workers=4)""",
         """\
 loader = DataLoader(data, batch_size=64, num_workers=4, pin_memory=True)""",
     ),
+)
+
+
+RULE = source_rule(
+    id="unpinned-loaders",
+    title="Let loaders pin their batches",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    why="Copies from pageable memory are staged by the driver and cannot overlap.",
+    when="A DataLoader without pin_memory hands out batches that the file moves to a GPU.",
+    citations=pytorch_tuning_guide(),
+    seen="torch.utils.data.DataLoader(images, batch_size=64)",
+    file="train.py",
+    action=_ACTION,
 )

@@ -12,7 +12,10 @@ from gpuadvise.advisor.source.python.training import (
     is_cuda_move,
     uses_gpu,
 )
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_cuda_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 _WAITS = frozenset(("item", "cpu", "numpy", "tolist", "synchronize", "elapsed_time"))
+
+
+_ACTION = "Call torch.cuda.synchronize() before each reading, or time with torch.cuda.Event(enable_timing=True)."
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -42,7 +48,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 yield module.diagnostic(
                     "unsynchronized-timing", clock,
                     f"The clock is read without waiting for the work of line {getattr(pending, 'lineno', 0)}: calls return before the GPU is done.",
-                    "Call torch.cuda.synchronize() before each reading, or time with torch.cuda.Event(enable_timing=True).",
+                    _ACTION,
                 )  # fmt: skip
                 start, pending = None, None
             elif clock is not None and isinstance(statement, ast.Assign):
@@ -150,4 +156,19 @@ y = model(x)
 torch.cuda.synchronize()
 print(time.perf_counter() - start)""",
     ),
+)
+
+
+RULE = source_rule(
+    id="unsynchronized-timing",
+    title="Synchronise before reading the clock",
+    topic=Topic.MEASUREMENT,
+    priority=Priority.MEDIUM,
+    correctness=True,
+    why="Calls return before the GPU has done the work.",
+    when="A clock is read after GPU work without anything that waits for it.",
+    citations=pytorch_cuda_notes(),
+    seen="time.time() - start",
+    file="train.py",
+    action=_ACTION,
 )
