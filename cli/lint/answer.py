@@ -36,8 +36,6 @@ def answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
-    from gpuadvise.cli.render import github, gitlab
-
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
     failed, code = verdict(read, seen, limit, left)
@@ -53,12 +51,24 @@ def answer(
         notes=(*notes, *said(left)),
         documents={
             "sarif": lambda: _sarif(read),
-            "github": lambda: github.render(findings, None),
-            "gitlab": lambda: gitlab.render(findings, None),
+            "github": lambda: _github(findings),
+            "gitlab": lambda: _gitlab(findings),
         },
         failed=failed,
         exit=code,
     )
+
+
+def _github(findings: Sequence[Mapping[str, Any]]) -> str:
+    from gpuadvise.cli.render import github
+
+    return github.render(findings, None)
+
+
+def _gitlab(findings: Sequence[Mapping[str, Any]]) -> str:
+    from gpuadvise.cli.render import gitlab
+
+    return gitlab.render(findings, None)
 
 
 def _sarif(read: Sequence[SourceFile]) -> str:

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpuadvise.advisor.backends.file_replacement import replace_unchanged
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
-from gpuadvise.advisor.source.fixes import mended
 from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
@@ -138,6 +136,8 @@ def _mend(
     notes: Sequence[str],
 ) -> Exit:
     """Write the fixes, or show them; the gate judges what is left after them."""
+    from gpuadvise.advisor.backends.file_replacement import replace_unchanged
+
     fixed = 0
     remaining: list[Diagnostic] = []
     for source in read:
@@ -165,6 +165,8 @@ def _mend(
 
 def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[SourceFile, int]:
     """Return the file after its fixes and how many there were; one fix may uncover another."""
+    from gpuadvise.advisor.source.fixes import mended
+
     count = 0
     for _ in range(_MOST_ROUNDS):
         result = mended(source.data, source.linted.diagnostics, python=source.python)
