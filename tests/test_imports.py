@@ -172,3 +172,16 @@ def test_what_the_line_does_not_ask_about_is_not_loaded(line: str, tmp_path: Pat
     run = f"from gpuadvise.cli.main import main; main({line.split()!r})"
     modules = f"[m for m in sys.modules if m.startswith({names!r})]"
     assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}", tmp_path) == set()
+
+
+def test_lint_loads_no_rule_on_other_facts(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("__global__ void k(float *x) { x[threadIdx.x] *= 2; }\n")
+    script = (
+        "from gpuadvise.cli.main import main; import sys; sys.argv = ['gpuadvise', 'lint', 'k.cu']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(*(m for m in sys.modules if m.startswith('gpuadvise.rules.guide.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    assert done.stdout.splitlines()[-1] == ""

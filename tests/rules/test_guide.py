@@ -20,6 +20,7 @@ from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.engine import judge, run
 from gpuadvise.rules.guide import RULES, rule_of
 from gpuadvise.rules.model import Advice, Failed, Kind, Passed, Skipped
+from gpuadvise.rules.source import CUDA_RULES, PYTHON_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,6 +77,9 @@ def test_the_list_is_the_folders() -> None:
     listed = [*FOLDER.glob("*.py"), *SOURCES]
     assert sorted(rule.id for rule in RULES) == sorted(rules_in(listed))
     assert all(rule_of(rule.id) is rule for rule in RULES)
+    for folder, ids in (("cuda", CUDA_RULES), ("python", PYTHON_RULES)):
+        files = [path.stem.replace("_", "-") for path in SOURCES if path.parent.name == folder]
+        assert sorted(ids) == files
 
 
 @each_rule
