@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import busy_words, left_over, relieved, sm_units
+from gpuadvise.rules.gain_bounds import busy_words, relieved, sm_units
 from gpuadvise.rules.model import Evidence, Undecided, undecided
 from gpuadvise.rules.thresholds import NO_TENSOR
 from gpuadvise.rules.workload import bytes_per_load
@@ -20,7 +18,6 @@ from gpuadvise.rules.workload import bytes_per_load
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.rules.model import Gain
 
 # Of all instructions: a matrix product is mostly fused multiply-adds.
 MULTIPLY_ADDS = number(
@@ -55,14 +52,6 @@ _TILE = number(
     "tiles of 128 x 128 results against 16 x 16",
     LaunchSet.RECORDED,
 )
-ONE_WARP = number(
-    0.63,
-    "products of one warp (mma.sync)",
-    "share of an H100's tensor peak",
-    "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024",
-    LaunchSet.FOURTH,
-)
-_WITH_WARPGROUPS = (9, 10, 11)
 
 
 def product_share(device: Device, profile: KernelProfile) -> float | Undecided | None:
@@ -147,30 +136,3 @@ def tensor_words(profile: KernelProfile) -> str:
     if Unit.TENSOR in profile.pipes or profile.float_instructions:
         return f"and the tensor cores are {busy_words(profile.pipes.get(Unit.TENSOR, 0.0))} busy"
     return "the busiest pipe; the tensor cores do less"
-
-
-def left_to_library(profile: KernelProfile) -> Gain | None:
-    """Return what is left to a library that makes the same products, those of 16 bits on tensor cores.
-
-    A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes.
-    """
-    tensor, issued = profile.pipes.get(Unit.TENSOR, 0.0), profile.issue_busy or 0.0
-    if tensor >= NO_TENSOR:
-        if profile.capability is None or profile.capability.major not in _WITH_WARPGROUPS:
-            return left_over(f"tensor cores stay {show_share(tensor)} busy", tensor)
-        least = ONE_WARP * tensor
-        return left_over(
-            f"tensor cores stay {show_share(least)} busy with products of a warpgroup", least
-        )
-    added = min(1.0, profile.fp32_of_peak or (profile.multiply_adds or 0.0) * issued)
-    if not added:
-        return None
-    counts = profile.float_instructions
-    if counts.get("hfma", 0.0) > counts.get("ffma", 0.0):
-        least = added / FASTER
-        return left_over(
-            f"tensor cores, {FASTER:g} times as fast, are {show_share(least)} busy with as many products",
-            least,
-        )
-    in_fp32 = left_over(f"in FP32, where multiply-adds are {show_share(added)} of the peak", added)
-    return replace(in_fp32, how=f"{in_fp32.how}; tensor cores may win more")

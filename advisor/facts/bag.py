@@ -512,6 +512,8 @@ class Facts:
         compute_throughput = 0.3
         memory_throughput = 0.7
         dram_throughput = 0.7
+        l1_throughput = 0.3
+        l2_throughput = 0.5
         issue_slots_busy = 0.2
         l1_hit_rate = 0.1
         l2_hit_rate = 0.5
@@ -521,6 +523,7 @@ class Facts:
         shared_wavefronts_ideal = 1000
         local_spill_requests = 0
         active_threads = 31.5
+        unpredicated_threads = 29.0  # of those
         pipes = { fma = 0.2, lsu = 0.3 }
         stalls = { long_scoreboard = 12.0, wait = 3.0 }
         instructions = 1_000_000  # of warps

@@ -22,6 +22,8 @@ _MODULES = (
     "host_round_trip",
     "launch_bound",
     "library_available",
+    "tree_reduction",
+    "untiled_product",
     "low_effective_bandwidth",
     "mixed_bandwidth_units",
     "ecc_overhead",
