@@ -41,6 +41,7 @@ _MODULES = (
     "unprefetched_managed_memory",
     "reread_mapped_memory",
     "uncoalesced_access",
+    "scattered_atomics",
     "unaligned_words",
     "narrow_loads",
     "narrow_accesses",

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import BY_LOADS, AtRoof
+from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import (
     Advice,
     Evidence,
@@ -31,10 +27,11 @@ from gpuadvise.rules.model import (
     Topic,
     Verdict,
 )
+from gpuadvise.rules.sectors import USED, moved_per_needed, ways_that_count, with_whole_sectors
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING, WORD
+from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING
 from gpuadvise.rules.uncounted import hardly_global, names_no_access
-from gpuadvise.rules.workload import shared_memory_share, waits_for_loads_alone
+from gpuadvise.rules.workload import l1_hits
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -44,71 +41,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.coalescing import AccessCost as Cost
     from gpuadvise.advisor.memory.remedies import Remedy
 
-USED = number(
-    0.8,
-    "bytes used / moved",
-    "share",
-    "guide 10.2.1: a misaligned warp moves 5 sectors for 4, which caches mostly hide",
-)
-NOTABLE_PART = number(
-    0.1,
-    "part of the sectors that is worth a word",
-    "share of all",
-    "our judgement",
-    LaunchSet.RECORDED,
-)
-NOTABLE_HITS = number(
-    0.005,
-    "loads that L1 serves, worth a word",
-    "share of loads",
-    "less does not show in a figure of three digits",
-)
-FAR_APART = number(
-    2.0,
-    "time of a sector far from the next, per time of a neighbouring one",
-    "",
-    "measured on an H200: at stride 32 it reaches 6.5 % of its rate where sectors alone allow 12.5 %",
-    LaunchSet.RECORDED,
-)
-_WORD = number(8.0, "words of a sector", "", "guide 10.2.1: 32 bytes")
-_MOST_HITS = number(
-    0.95,
-    "loads that L1 serves, as far as the bound counts",
-    "share",
-    "so that no gain is without bound",
-)
-_OLD_INSTRUCTIONS = number(
-    2.0,
-    "pipe time of tensor instructions before Hopper's",
-    "",
-    "measured on an H100: unaligned rows keep the pipe 34 % busy at 16 % of its peak",
-    LaunchSet.FOURTH,
-)
-_HOPPER = number(9, "Hopper", "major compute capability", "programming guide")
-OF_SUMS = number(
-    16.0,
-    "bytes loaded per byte stored, of a kernel that adds up",
-    "",
-    "our judgement",
-    LaunchSet.FIFTH,
-)
-SCATTERED = number(
-    0.5,
-    "loads through indices that come again",
-    "share",
-    "our judgement: half of them",
-    LaunchSet.FIFTH,
-)
-UNSPLIT = number(
-    0.25,
-    "sectors that are loads', where a page does not tell",
-    "share",
-    "a stencil of 7 points loads 7 words and stores 1",
-    LaunchSet.FIFTH,
-)
-_WORD_SIZES = (1, 2, 4, 8, 16)
-_ROUNDED = number(0.01, "bytes of a word, with what rounding takes", "share", "our judgement")
-_LITTLE_MORE = number(1.25, "bytes read per byte of a stream", "", "our judgement")
 # What "neighbouring lanes, neighbouring elements" comes down to in code.
 _HOW = (
     " Let threadIdx.x run along the fastest index, keep one array per field instead of an array "
@@ -186,14 +118,12 @@ def _profiled(
     limiter: Limiter | None,
     device: Device,
 ) -> Advice | None:
-    ways = _ways(profile)
-    if profile and names_no_access(profile):
-        return None
-    if profile and are_scattered_atomics(profile):
-        return _scattered_atomics(efficiency, profile, device)
+    ways = ways_that_count(profile)
+    if profile and (names_no_access(profile) or are_scattered_atomics(profile)):
+        return None  # atomic-contention and scattered-atomics say what helps
     least = max(efficiency, 1 / SECTOR)
     factor, how = (
-        _moved_beyond_l1(profile, ways, limiter)
+        moved_per_needed(profile, ways, limiter)
         if ways
         else (1 / least, f"sectors moved / sectors needed = 1 / {show_number(least)}")
     )
@@ -215,7 +145,7 @@ def _profiled(
         ),
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
         gain=Gain(kind=GainKind.GLOBAL_TRAFFIC, upper_bound=factor, how=how),
-        relief=_relief(profile, factor, device) if profile else None,
+        relief=with_whole_sectors(profile, factor, device) if profile else None,
         left={Unit.DRAM: "with the bytes that threads need"},
         priority=Priority.LOW if short or _of_neighbours(profile, factor, limiter) else None,
     )
@@ -227,174 +157,12 @@ def _of_neighbours(profile: KernelProfile | None, factor: float, limiter: Limite
     Rows of neighbours that begin anywhere in a sector: what keeps them for the next result mends both.
     """
     at_l1 = isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU)
-    return at_l1 and profile is not None and factor <= _BY_HALF and _hit(profile) >= _MOSTLY
-
-
-def _scattered_atomics(efficiency: float, profile: KernelProfile, device: Device) -> Advice | None:
-    """Return advice on atomics whose addresses the data decide: no index of a thread brings them together."""
-    if waits_for_atomics(profile) or efficiency <= 0:
-        return None
-    factor = 1 / max(efficiency, 1 / SECTOR)
-    return Advice(
-        message=(
-            f"Atomics move {show_number(1 / efficiency)} sectors for each sector that they need "
-            f"({show_share(efficiency)} used): the addresses of a warp lie apart."
-        ),
-        action=(
-            "If the order of the updates is yours, sort or bin them by address first, so that a warp's lie in "
-            "few sectors; random updates of a table larger than L2 are this slow by nature."
-        ),
-        evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
-        gain=Gain(
-            kind=GainKind.GLOBAL_TRAFFIC,
-            upper_bound=factor,
-            how=f"sectors moved / sectors needed = 1 / {show_number(efficiency)}",
-        ),
-        relief=_relief(profile, factor, device),
-        priority=Priority.LOW,
+    return (
+        at_l1
+        and profile is not None
+        and factor <= _BY_HALF
+        and (l1_hits(profile) or 0.0) >= _MOSTLY
     )
-
-
-def _ways(profile: KernelProfile | None) -> list[tuple[str, WarpRequests]]:
-    """Return loads and stores that matter: a tenth of all sectors, or whatever a text names."""
-    if profile is None:
-        return []
-    both = [("loads", _loads(profile)), ("stores", profile.global_stores)]
-    known = [(way, requests) for way, requests in both if requests.used_bytes]
-    whole = sum(requests.sectors or 0.0 for _, requests in known)
-    stores = _stored_part(profile)
-    return [
-        (way, requests)
-        for way, requests in known
-        if (
-            requests.sectors >= NOTABLE_PART * whole
-            if requests.sectors is not None
-            else stores is None or (stores if way == "stores" else 1 - stores) >= NOTABLE_PART
-        )
-    ]
-
-
-def _loads(profile: KernelProfile) -> WarpRequests:
-    """Return the loads, with what asynchronous copies to shared memory use, which pages count as 0.
-
-    It follows from the sectors of both ways, less those of stores.
-    """
-    loads, stores = profile.global_loads, profile.global_stores
-    moved, needed = profile.global_sectors, profile.global_sectors_ideal
-    if loads.used_bytes != 0 or not loads.requests or moved is None or needed is None:
-        return loads
-    stored = stores.sectors or 0.0
-    by_loads = needed - stored * (stores.used_bytes or 0.0) / SECTOR
-    if moved <= stored or by_loads <= 0:
-        return loads
-    return replace(loads, used_bytes=min(SECTOR, SECTOR * by_loads / (moved - stored)))
-
-
-def _stored_part(profile: KernelProfile) -> float | None:
-    """Return the part of the sectors that stores move, where a page has no counts; None: not known.
-
-    The sectors in excess are those of both ways: what loads alone explain leaves stores no part.
-    """
-    loads, stores = profile.global_loads.used_bytes, profile.global_stores.used_bytes
-    if not loads or not stores or not profile.global_sectors or loads == stores:
-        return None
-    excess = 1 - (profile.global_sectors_ideal or 0.0) / profile.global_sectors
-    of_loads, of_stores = 1 - loads / SECTOR, 1 - stores / SECTOR
-    part = (excess - of_loads) / (of_stores - of_loads)
-    # Beyond both, as in warps that are not full, the excess is not the two's alone.
-    return part if -NOTABLE_PART <= part <= 1 + NOTABLE_PART else None
-
-
-def _busy_with_shared_memory(profile: KernelProfile | None, share: float) -> bool:
-    """Return whether passes of shared memory take most of L1's *share*, and sectors do not."""
-    passes = shared_memory_share(profile) if profile else None
-    return passes is not None and passes > share / 2
-
-
-def _moved_beyond_l1(
-    profile: KernelProfile | None,
-    ways: list[tuple[str, WarpRequests]],
-    limiter: Limiter | None,
-) -> tuple[float, str]:
-    """Return bytes moved / needed of the worse direction, and how that was worked out.
-
-    Behind L1, unless L1 is the limit; where DRAM is the limit, what it moved, and at its full rate: whole
-    sectors keep it busier.
-    """
-    if isinstance(limiter, AtRoof) and limiter.unit == Unit.DRAM and profile is not None:
-        needed = (profile.global_sectors_ideal or 0.0) * SECTOR
-        if needed and profile.dram_bytes is not None:
-            return _moved_by_dram(profile.dram_bytes, needed, limiter.share)
-    at_l1 = (
-        isinstance(limiter, AtRoof)
-        and limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.MEMORY)
-        and not _busy_with_shared_memory(profile, limiter.share)
-    )
-    moved = [
-        _moved_by(way, requests, profile, at_l1=at_l1)
-        for way, requests in ways
-        if not (way == "stores" and waits_for_loads_alone(profile, limiter))
-    ]
-    return max(moved, default=(1.0, "no sector is moved in vain"))
-
-
-def _moved_by_dram(moved: float, needed: float, busy: float) -> tuple[float, str]:
-    """Return *moved* / *needed* bytes of device memory, at its full rate where the difference counts."""
-    ratio = max(1.0, moved / needed)
-    sizes = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
-    if ratio < 1 / USED:
-        return ratio, f"DRAM bytes / needed bytes = {sizes}"
-    return ratio / busy, f"DRAM bytes / needed bytes / DRAM busy = {sizes} / {show_share(busy)}"
-
-
-def _moved_by(
-    way: str, requests: WarpRequests, profile: KernelProfile | None, *, at_l1: bool
-) -> tuple[float, str]:
-    """Return bytes moved / needed of one direction; *at_l1*: L1 is the limit."""
-    used = requests.used_bytes or SECTOR
-    hit = 0.0 if at_l1 or way == "stores" or profile is None else _hit(profile)
-    factor = SECTOR / used
-    how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
-    lines = requests.sectors_per_request or (WARP_SIZE if used <= _WORD else 0.0)
-    # L1 looks a request's lines up one after the other; where half of each sector is used, wide words and
-    # neighbouring rows make as many.
-    if at_l1 and lines > factor and used < SECTOR / 2:
-        factor = min(lines, WARP_SIZE)
-        how = f"{way} look up {show_number(factor)} lines of L1 per request, 1 would do"
-        if way == "loads" and (again := _found_again(profile)) > 1:
-            factor *= again
-            how += f", times {show_number(again)} requests for a line that a tile asks for once"
-    if used <= WORD and hit < 1 / 2 and not at_l1:
-        factor, how = _more_of(profile, factor, how)
-        busy = profile.dram_busy if profile else None
-        slower = max(FAR_APART, BY_LOADS / busy) if busy else FAR_APART
-        factor *= slower
-        how += f", times {show_number(slower)} for lanes far apart in DRAM"
-    elif hit:
-        factor *= 1 - hit
-        if hit >= NOTABLE_HITS:
-            how += f", times the {show_share(1 - hit)} that L1 does not hold"
-    return factor, how
-
-
-def _more_of(profile: KernelProfile | None, factor: float, how: str) -> tuple[float, str]:
-    """Return the bytes moved / needed where device memory moves more: it reads what a store leaves of a sector."""
-    needed = (profile.global_sectors_ideal or 0.0) * SECTOR if profile else 0.0
-    moved = (profile.dram_bytes or 0.0) if profile else 0.0
-    if not needed or moved <= factor * needed:
-        return factor, how
-    sizes = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
-    return moved / needed, f"DRAM bytes / needed bytes = {sizes}"
-
-
-def _found_again(profile: KernelProfile | None) -> float:
-    """Return how often L1 has what loads ask for after it came once: a tile asks for it once."""
-    hit = _hit(profile) if profile else 0.0
-    return 1 / (1 - min(hit, _MOST_HITS))
-
-
-def _hit(profile: KernelProfile) -> float:
-    return profile.l1_load_hit_rate or profile.l1_hit_rate or 0.0
 
 
 def _split(ways: list[tuple[str, WarpRequests]]) -> str:
@@ -408,87 +176,6 @@ def _split(ways: list[tuple[str, WarpRequests]]) -> str:
     return f": {and_list(sentences)}" if sentences else ""
 
 
-def _relief(profile: KernelProfile, factor: float, device: Device) -> dict[str, float]:
-    """Return what is left to the units that carry sectors; L1 carries shared memory as well."""
-    left = relieved(
-        profile,
-        factor,
-        Unit.DRAM,
-        Unit.L2,
-        Unit.MEMORY,
-        Unit.LSU,
-        Unit.ADU,
-        Unit.ISSUE,
-        Unit.ALU,
-        Unit.XU,
-    )
-    shares = profile.unit_shares
-    if Unit.DRAM in shares:
-        left[Unit.DRAM] = max(left[Unit.DRAM], shares[Unit.DRAM] * _needed_of_dram(profile, device))
-    if Unit.FMA in shares:  # it works out addresses too, which whole rows need once
-        left[Unit.FMA] = max(profile.fp32_of_peak or 0.0, shares[Unit.FMA] / factor)
-    if Unit.L1_SHARED in shares:
-        # Copies to shared memory pass it with what they load, so that passes may exceed L1's share.
-        shared = min(shared_memory_share(profile) or 0.0, shares[Unit.L1_SHARED])
-        unshared = shares[Unit.L1_SHARED] - shared
-        left[Unit.L1_SHARED] = shared + unshared / factor
-    if Unit.TENSOR in shares:
-        left[Unit.TENSOR] = min(
-            shares[Unit.TENSOR], _tensor_work(profile, device, shares[Unit.TENSOR])
-        )
-    return left
-
-
-def _needed_of_dram(profile: KernelProfile, device: Device) -> float:
-    """Return the part of the bytes that device memory moves which threads need within the launch, at least.
-
-    Words that are loaded again, in passes or by neighbours of a stencil, may come from a cache after the
-    repair: where a kernel stores much, no more loads count than stores; where it does not, all of them if
-    each lane streams words of its own. What L2 can hold at the end is written later.
-    """
-    loads, stores = profile.global_loads, profile.global_stores
-    read, written, both = profile.dram_read, profile.dram_written, profile.dram_bytes
-    if not both:
-        return 0.0
-    if read is None or written is None or loads.sectors is None or stores.sectors is None:
-        needed = (profile.global_sectors_ideal or 0.0) * SECTOR
-        return min(needed, both) * UNSPLIT / both
-    loaded = loads.sectors * (loads.used_bytes or 0.0)
-    stored = stores.sectors * (stores.used_bytes or 0.0)
-    delivered = min(read, loaded)
-    if stored * OF_SUMS >= loaded:
-        delivered = min(delivered, stored)
-    elif not _streams(profile, loaded):
-        delivered *= SCATTERED
-    later = device.l2_bytes or 0
-    return min(1.0, (delivered + min(written, max(0.0, stored - later))) / both)
-
-
-def _streams(profile: KernelProfile, loaded: float) -> bool:
-    """Return whether lanes take words of one size, and device memory reads little besides: no indices, no lists."""
-    used, read = profile.global_loads.used_bytes or 0.0, profile.dram_read or 0.0
-    one_size = any(abs(used - size) <= _ROUNDED * size for size in _WORD_SIZES)
-    return one_size and read <= _LITTLE_MORE * loaded
-
-
-def _tensor_work(profile: KernelProfile, device: Device, share: float) -> float:
-    """Return how busy the tensor cores would be at the peak's rate: aligned rows allow its instructions.
-
-    Those for unaligned loads keep the pipe of a Hopper GPU, now busy for *share*, busy for longer.
-    """
-    older = share / _OLD_INSTRUCTIONS if device.capability.major >= _HOPPER else share
-    if not profile.seconds or not any(profile.tensor_operations.values()):
-        return older
-    try:
-        return sum(
-            count / profile.seconds / peak(device, number_type, tensor=True).rate
-            for number_type, count in profile.tensor_operations.items()
-            if count
-        )
-    except BadInput:
-        return older
-
-
 RULE = Rule(
     id="uncoalesced-access",
     title="Coalesce global memory accesses",
@@ -499,9 +186,11 @@ RULE = Rule(
     recommendation=True,
     why="Memory moves whole 32-byte sectors, so what a warp does not use of them is lost bandwidth.",
     when=(
-        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays of 16 KiB or less, where atomics move most of the sectors, and where L1 is busy with loads of which it has 70 % and whose sectors are used by half. Stores do not "
-        "count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is 60 % busy while they work. "
-        "In a source: neighbouring threads access elements a row apart."
+        "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays "
+        "of 16 KiB or less, and where L1 is busy with loads of which it has 70 % and whose sectors are used by half. "
+        "Stores do not count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does "
+        "where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is "
+        "60 % busy while they work. In a source: neighbouring threads access elements a row apart."
     ),
     citations=(*guide("10.2.1", "9.2.1"), programming_guide("Device Memory Accesses")),
     silenced_by=("bank-conflicts",),

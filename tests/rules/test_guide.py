@@ -208,7 +208,12 @@ def without_a_key(given: Mapping[str, Any], path: str = "") -> Iterator[tuple[st
 
 
 # Without its registers a block may have more threads than fit; a page names its busiest pipe, if it is busy.
-ENOUGH_WITHOUT = {"impossible-launch": {"regs"}, "implicit-double": {"profile.pipes"}}
+# Without a count of atomics uncoalesced-access speaks of the sectors.
+ENOUGH_WITHOUT = {
+    "impossible-launch": {"regs"},
+    "implicit-double": {"profile.pipes"},
+    "scattered-atomics": {"profile.reductions", "profile.reductions.sectors"},
+}
 
 
 @each_rule
