@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import CodeType
 
+    from gpuadvise.advisor.facts.counted_lines import LineCount
+
 Description: TypeAlias = "Mapping[str, object]"  # a kernel description, as in kernel.toml
 
 
@@ -321,6 +323,7 @@ class Rule:
     thresholds: tuple[Threshold, ...] = ()
     either: tuple[str, ...] = ()
     family: Family | None = None
+    line_count: LineCount | None = None  # whose lines a report names; None: by the family
     broken: bool = False  # the program is wrong or fails: before all that is merely slow
     correctness: bool = False  # or its results may be wrong, but nothing fails because of it alone
     process: bool = False  # about how to work, not about the program: a note

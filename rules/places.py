@@ -96,6 +96,8 @@ _WORDS = {
     LineCount.SECTORS: "of the sectors beyond those that are needed",
     LineCount.PASSES: "of the passes beyond those that are needed",
     LineCount.LOCAL: "of the sectors of local memory",
+    LineCount.DOUBLES: "of the instructions in double precision",
+    LineCount.DIVISIONS: "of the divisions",
 }
 
 
@@ -104,7 +106,7 @@ def _at_counted_line(
 ) -> RuleLine:
     """Return measured advice at the line that takes most of what it is about."""
     advice, family = line.outcome, line.rule.family
-    count = _COUNTS.get(family) if family else None
+    count = line.rule.line_count or (_COUNTS.get(family) if family else None)
     if not isinstance(advice, Advice) or _has_place(line) or count is None or count not in counts:
         return line
     lines = counts[count]

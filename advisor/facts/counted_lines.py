@@ -13,6 +13,8 @@ class LineCount(StrEnum):
     SECTORS = "sectors"  # of global accesses, beyond those that are needed
     PASSES = "passes"  # of shared memory, likewise
     LOCAL = "local"  # sectors of local memory
+    DOUBLES = "doubles"  # executed instructions in double precision
+    DIVISIONS = "divisions"  # executed divisions of integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

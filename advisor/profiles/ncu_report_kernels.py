@@ -6,7 +6,11 @@ from dataclasses import replace
 from itertools import count
 from typing import IO, TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.cubin.code import code_of
+from gpuadvise.advisor.binaries.cubin.instruction_mix import integer_divisions_at
 from gpuadvise.advisor.binaries.cubin.line_table import has_lines, line_tables
+from gpuadvise.advisor.binaries.cubin.sass import doubles_at
+from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.profiles.metrics import report_profile
 from gpuadvise.advisor.profiles.ncu_report import ReportedCode, ReportedLaunch, read_ncu_report
 from gpuadvise.advisor.profiles.source_counters import SOURCE_COUNTERS, counted_lines
@@ -42,7 +46,8 @@ def report_kernels(file: IO[bytes], name: str) -> Iterator[tuple[KernelProfile, 
                 profile = report_profile(entry, next(numbers))
                 table = modules.lines(entry) if entry.instances else None
                 if table is not None and kernel is not None:
-                    lines = counted_lines(entry.instances, table, kernel.code_bytes)
+                    operations = modules.operations(entry)
+                    lines = counted_lines(entry.instances, table, kernel.code_bytes, operations)
                     profile = replace(profile, lines=lines)
                 yield profile, kernel
             case _:
@@ -52,13 +57,14 @@ def report_kernels(file: IO[bytes], name: str) -> Iterator[tuple[KernelProfile, 
 class _Modules:
     """The modules of a report by reference, each read when a launch first asks for it."""
 
-    __slots__ = ("_bytes", "_code", "_kernels", "_lines", "_name")
+    __slots__ = ("_bytes", "_code", "_kernels", "_lines", "_name", "_operations")
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._code: dict[int, bytes] = {}
         self._kernels: dict[int, dict[str, Kernel]] = {}
         self._lines: dict[int, dict[str, LineTable]] = {}
+        self._operations: dict[int, dict[str, dict[LineCount, list[int]]]] = {}
         self._bytes = 0
 
     def add(self, code: ReportedCode) -> None:
@@ -81,11 +87,18 @@ class _Modules:
             for name in kernels.keys() & tables.keys():
                 kernels[name] = kernels[name]._replace(defined_at=tables[name].first)
             self._kernels[launch.code], self._lines[launch.code] = kernels, tables
+            self._operations[launch.code] = {
+                name: _operations(content, kernels[name]) for name in kernels.keys() & tables.keys()
+            }
         return self._kernels[launch.code].get(launch.mangled)
 
     def lines(self, launch: ReportedLaunch) -> LineTable | None:
         """Return the lines of the kernel that *launch* ran, after `kernel` has read it."""
         return self._lines.get(launch.code or 0, {}).get(launch.mangled)
+
+    def operations(self, launch: ReportedLaunch) -> dict[LineCount, list[int]]:
+        """Return where the kernel of *launch* computes in double precision and divides integers."""
+        return self._operations.get(launch.code or 0, {}).get(launch.mangled, {})
 
     def _read(self, content: bytes) -> dict[str, Kernel]:
         """Return the kernels in *content* by mangled name; none where it cannot be read."""
@@ -95,3 +108,15 @@ class _Modules:
 
         items = read_cubin(MemorySpan(content), Place(path=self._name))
         return {item.name: item for item in items if isinstance(item, Kernel)}
+
+
+def _operations(image: bytes, kernel: Kernel) -> dict[LineCount, list[int]]:
+    """Return the offsets of the instructions of *kernel* in *image* that a line may be named for."""
+    code = code_of(image, kernel.name)
+    if code is None or kernel.capability is None:
+        return {}
+    sm = 10 * kernel.capability.major + kernel.capability.minor
+    return {
+        LineCount.DOUBLES: doubles_at(code, sm),
+        LineCount.DIVISIONS: integer_divisions_at(code, sm),
+    }

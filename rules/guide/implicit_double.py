@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -209,6 +210,7 @@ RULE = Rule(
     priority=Priority.LOW,
     kinds=(Kind.SOURCE, Kind.PROFILE),
     family=Family.ARITHMETIC,
+    line_count=LineCount.DOUBLES,
     recommendation=True,
     why="One double literal makes the compiler convert and compute the whole expression in double.",
     when=(

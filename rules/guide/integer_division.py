@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
 from gpuadvise.advisor.facts.stalls import Stall
@@ -304,6 +305,7 @@ RULE = Rule(
     priority=Priority.LOW,
     kinds=(Kind.SOURCE, Kind.PROFILE),
     family=Family.ARITHMETIC,
+    line_count=LineCount.DIVISIONS,
     recommendation=True,
     why="An integer division takes tens of instructions, a shift one.",
     when=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list
@@ -138,6 +139,7 @@ RULE = Rule(
     priority=Priority.MEDIUM,
     kinds=(Kind.BINARY, Kind.PROFILE, Kind.DEVICE),
     family=Family.ARITHMETIC,
+    line_count=LineCount.DOUBLES,
     why="GPUs for graphics have a few FP64 units per SM, only so that such code runs at all.",
     when=(
         "At least 2 % of the instructions are FP64, or a profile shows the FP64 pipe as the limit, and the "

@@ -11,7 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries import elf
-from gpuadvise.advisor.binaries.cubin.sass import WIDE_SM, WIDTHS, count, overlaid, table
+from gpuadvise.advisor.binaries.cubin.sass import (
+    WIDE_SIZE,
+    WIDE_SM,
+    WIDTHS,
+    count,
+    overlaid,
+    table,
+)
 from gpuadvise.advisor.binaries.model import InstructionMix
 
 if TYPE_CHECKING:
@@ -61,9 +68,10 @@ _DIVIDING = (
         table(lambda byte: _ROUNDED_UP * (byte >> 6 == 2) | _HIGH_HALF * ((byte >> 2 & 0xF) == 6)),
     ),
 )
+_INTEGER_DIVISIONS = tuple(_NINTH | _INTEGER | _ROUNDED_UP | bits for bits in (0, _HIGH_HALF))
 _DIVISIONS = (
     *(_NINTH | _FLOAT | bits for bits in range(4)),
-    *(_NINTH | _INTEGER | _ROUNDED_UP | bits for bits in (0, _HIGH_HALF)),
+    *_INTEGER_DIVISIONS,
     *(_NINTH | _SPECIAL | _HIGH_HALF | bits for bits in (0, _ROUNDED_UP)),
 )
 
@@ -88,6 +96,14 @@ def instruction_mix(code: bytes, sm: int) -> InstructionMix | None:
         barriers=_count(kinds, _BARRIERS),
         divisions=sum(map(dividing.count, _DIVISIONS)),
     )
+
+
+def integer_divisions_at(code: bytes, sm: int) -> list[int]:
+    """Return the byte offsets at which the quotients of integers are estimated; none before sm_70."""
+    if sm < WIDE_SM:
+        return []
+    kinds = _overlaid(code, _DIVIDING)
+    return [WIDE_SIZE * at for at, kind in enumerate(kinds) if kind in _INTEGER_DIVISIONS]
 
 
 def _overlaid(code: bytes, columns: Sequence[tuple[int, bytes]]) -> bytes:

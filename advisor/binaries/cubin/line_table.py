@@ -37,6 +37,7 @@ _LARGEST = 1 << 28
 # Standard operations (DWARF 5, 6.2.5.2), by their numbers.
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 1, 2, 3, 4
 _CONST_ADD_PC, _FIXED_ADVANCE_PC = 8, 9
+_FUNCTION, _SUBROUTINE = 2, b"$__internal_"  # the type of a symbol, and how its name begins
 _END_SEQUENCE, _SET_ADDRESS, _DEFINE_FILE = 1, 2, 3  # extended ones
 _INLINED_AT = 0x90  # NVIDIA's: the number of a row, counted from 1; 0: no call
 # Folders of headers that came with a compiler, whose lines nobody who uses them can change.
@@ -140,6 +141,12 @@ def _tables(span: Span) -> dict[str, LineTable]:
         left -= 1
         if not left:
             break
+    if ".symtab" in names:
+        symbols = elf.read_section(span, sections[names.index(".symtab")])
+        symbol_names = elf.read_section(span, sections[sections[names.index(".symtab")].link])
+        for function, offset in _subroutines(symbols, symbol_names, names):
+            if function in rows:
+                rows[function].append((offset, None))
     return {function: LineTable(table) for function, table in rows.items()}
 
 
@@ -154,6 +161,21 @@ def _relocations(
         if section < len(names) and names[section].startswith(".text."):
             functions[place] = names[section].removeprefix(".text."), value + sum(addend)
     return functions
+
+
+def _subroutines(
+    symbols: bytes, symbol_names: bytes, names: list[str]
+) -> Iterator[tuple[str, int]]:
+    """Yield where the assembler's own subroutines, such as that of a division, begin in a function.
+
+    They stand behind its code, and no line is theirs.
+    """
+    for at, kind, _, section, value, _ in _SYMBOL.iter_unpack(symbols):
+        if kind & 0xF != _FUNCTION or section >= len(names):
+            continue
+        own = symbol_names.startswith(_SUBROUTINE, at)
+        if own and names[section].startswith(".text."):
+            yield names[section].removeprefix(".text."), value
 
 
 class _Reader:

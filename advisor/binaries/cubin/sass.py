@@ -150,6 +150,14 @@ def count(code: bytes, sm: int) -> tuple[int, int] | None:
     return len(kinds) - kinds.count(_NOTHING), kinds.count(_DOUBLE)
 
 
+def doubles_at(code: bytes, sm: int) -> list[int]:
+    """Return the byte offsets of the instructions in double precision; none before sm_70."""
+    if sm < _WIDE_SM:
+        return []
+    kinds = overlaid([code[0::16].translate(_LOW), code[1::16].translate(_HIGH)])
+    return [WIDE_SIZE * at for at, kind in enumerate(kinds) if kind == _DOUBLE]
+
+
 def spills_of(layout: Layout, function: Function, facts: NvInfo, frame: int | None) -> Spills:
     """Return spill stores and loads in bytes, and how far to trust them."""
     identity = layout.identity

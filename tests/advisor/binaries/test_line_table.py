@@ -54,6 +54,7 @@ def cubin(debug_line: bytes, strings: bytes = b"", places: tuple[int, ...] = ())
     if not places:
         places = (debug_line.index(SET_ADDRESS) + 3,)
     symbols = bytes(24) + pack("<IBBHQQ", 0, 0x12, 0, 5, 0, 64)
+    symbols += pack("<IBBHQQ", 1, 0x22, 0, 5, 48, 16)  # begins at 48, under the first of *strings*
     relocated = b"".join(pack("<QQq", place, 1 << 32 | 2, 0) for place in places)
     contents = {
         "": b"",
@@ -66,7 +67,7 @@ def cubin(debug_line: bytes, strings: bytes = b"", places: tuple[int, ...] = ())
     }
     names = b"\0".join(name.encode() for name in contents) + b"\0"
     contents[".shstrtab"] = names
-    links = {".rela.debug_line": (3, 1)}
+    links = {".rela.debug_line": (3, 1), ".symtab": (4, 0)}
     body, rows = b"", b""
     for name, content in contents.items():
         link, info = links.get(name, (0, 0))
@@ -155,6 +156,13 @@ def test_a_header_of_the_toolkit_is_told_by_the_line_that_calls_it(
     assert rows(program(INLINED, 2, files)) == [("k.cu", 10), second, header, header]
 
 
+def test_subroutines_of_the_assembler_have_no_line() -> None:
+    steps = SET_ADDRESS + b"\x01" + b"\x02\x40" + END
+    assert rows(program(steps)) == [("k.cu", 1)] * 4
+    strings = b"\0$__internal_0_$__cuda_sm20_div_rn_f64_full\0"
+    assert rows(program(steps), strings=strings) == [*[("k.cu", 1)] * 3, None]
+
+
 def test_the_first_line_and_what_stands_before_it() -> None:
     table = LineTable([(32, None), (16, SourceLine("k.cu", 4)), (16, None)])
     assert (table.at(0), table.at(16), table.at(40)) == (None, ("k.cu", 4), None)
@@ -199,6 +207,8 @@ def test_every_instruction_of_recorded_code_has_nvdisasms_line(report: str, tmp_
         for row in map(str.strip, listing.splitlines()):
             if section := re.match(r"\.text\.(\S+):", row):
                 function, line, places = section[1], None, []
+            elif row.startswith("$__internal_") and row.endswith(":"):
+                line = None  # a subroutine of the assembler's
             elif place := re.search(r'//## File "([^"]*)", line (\d+)', row):
                 places.append((place[1], int(place[2])))
             elif instruction := re.match(r"/\*([0-9a-f]{4,})\*/\s", row):

@@ -53,6 +53,22 @@ def test_sectors_count_beyond_those_that_are_needed() -> None:
     assert (line.line, line.share) == (57, 1.0)
 
 
+def test_instructions_of_a_kind_count_as_often_as_they_ran() -> None:
+    ran = ((BASE, 100.0), (BASE + 16, 300.0), (BASE + 32, 100.0), (BASE + 48, 0.0))
+    counted = counted_lines(
+        {"inst_executed": ran},
+        TABLE,
+        64,
+        {LineCount.DIVISIONS: [16, 32, 48, 64], LineCount.DOUBLES: []},
+    )
+    assert counted == {
+        LineCount.DIVISIONS: (
+            CountedLine(file="scan.cu", line=57, share=0.75),
+            CountedLine(file="scan.cu", line=60, share=0.25),
+        )
+    }
+
+
 def test_small_shares_have_no_name() -> None:
     instances = {"inst_executed": RAN, LONG: ((BASE, 95.0), (BASE + 16, 5.0))}
     assert counted_lines(instances, TABLE, 64) == {}
