@@ -497,12 +497,12 @@ def _outcomes(verdict: Verdict | Failed, kernel: str | None) -> Sequence[Outcome
         return (Skipped(missing=undecided_values(verdict)),)
     if not _is_valid_answer(verdict):
         return (Failed(error="check() answered neither Advice, a tuple of them nor PASSED"),)
-    return [_placed(advice, kernel) for advice in verdict]
+    return [_placed(each, kernel) if isinstance(each, Advice) else PASSED for each in verdict]
 
 
 def _is_valid_answer(answer: object) -> bool:
     """Return whether a rule answered what it may: a user's own is checked by nobody else."""
-    return isinstance(answer, tuple) and all(isinstance(advice, Advice) for advice in answer)
+    return isinstance(answer, tuple) and all(isinstance(each, Advice | Passed) for each in answer)
 
 
 def _placed(advice: Advice, kernel: str | None) -> Advice:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 from gpuadvise.advisor.facts.limiter import UnknownLimiter
-from gpuadvise.rules.model import Advice, Failed, Passed, Undecided
+from gpuadvise.rules.model import PASSED, Advice, Failed, Passed, Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -123,7 +123,7 @@ def _or_all(share: float | None) -> float:
 
 
 def _is_clear(said: Judged) -> bool:
-    return isinstance(said, Passed) or said == ()
+    return isinstance(said, Passed) or said in ((), (PASSED,))
 
 
 def _lacks_units(limiter: object) -> bool:
@@ -139,5 +139,7 @@ def _without_gain(said: Judged) -> Judged:
     if isinstance(said, Advice):
         return replace(said, gain=None)
     if isinstance(said, tuple):
-        return tuple(replace(advice, gain=None) for advice in said)
+        return tuple(
+            replace(each, gain=None) if isinstance(each, Advice) else each for each in said
+        )
     return said

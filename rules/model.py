@@ -257,7 +257,8 @@ def undecided(value: str, *more: str, why: str = "") -> Undecided:
     return Undecided((value, *more), why)
 
 
-Verdict: TypeAlias = Advice | tuple[Advice, ...] | Passed | Undecided
+# PASSED beside advice: what a source shows was looked at in the profile too, and costs nothing there.
+Verdict: TypeAlias = Advice | tuple[Advice | Passed, ...] | Passed | Undecided
 Outcome: TypeAlias = Advice | Passed | Skipped | Failed
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.counted_lines import LineCount
+from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.prose import and_list, inert, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.model import Advice, Evidence, Family, Location, Priority
@@ -49,7 +50,7 @@ def measured_and_placed(
             if line is measured[rule][0]:
                 joined.append(_joined(line, seen[rule]))
         elif rule in seen and rule in passed and "profile" in rule.parameters:
-            joined.append(_disproved(line))
+            joined.append(_disproved(line, facts))
         else:
             joined.append(line)
     return [_at_definition(line, facts) for line in joined]
@@ -161,12 +162,16 @@ def _words_there(advice: Advice) -> str:
     return f"In the source: {quoted(words)}."
 
 
-def _disproved(line: RuleLine) -> RuleLine:
-    """Return what a source shows as a low finding: the launch that was profiled loses nothing by it."""
+def _disproved(line: RuleLine, facts: Facts) -> RuleLine:
+    """Return what a source shows as a low finding, where the launch that was profiled loses nothing by it."""
     advice = line.outcome
     if not isinstance(advice, Advice) or not _has_place(line):
         return line
     if priority_of(line.rule, advice) is Priority.LOW or line.rule.broken or advice.broken:
         return line
-    words = f"{advice.message} The profiled launch loses nothing by it."
+    if isinstance(facts.limiter, TooLittleWork):
+        words = f"{advice.message} The profiled launch, whose grid is too small, does not show what that costs."
+        outcome = replace(advice, message=words, priority=Priority.MEDIUM)
+        return RuleLine(rule=line.rule, outcome=outcome)
+    words = f"{advice.message} The profiled launch loses little or nothing by it."
     return RuleLine(rule=line.rule, outcome=replace(advice, message=words, priority=Priority.LOW))

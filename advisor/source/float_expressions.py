@@ -17,6 +17,11 @@ _EXPRESSION = frozenset(
 )
 _SIGNS = frozenset(("parenthesized_expression", "unary_expression"))
 _TWO_ARGUMENTS = frozenset(["pow", "fmax", "fmin", "max", "min", "fmod", "atan2", "hypot"])
+# Functions of one number whose double version a double argument picks, however many floats are in it.
+_ONE_ARGUMENT = frozenset(
+    ("sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
+     "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "erf")
+)  # fmt: skip
 _LARGEST_FLOAT = 3.4028234663852886e38
 # Conversions and makers of vectors, all of whose parameters are floats.
 _FLOAT_PARAMETER = re.compile(r"(?:__float2\w+|__floats2\w+|make_float[1-4])$")
@@ -67,18 +72,32 @@ def _becomes_float(context: RuleContext, top: Node) -> bool:
     return above.kind in ("return_statement", "argument_list")
 
 
-def whole_expression(node: Node) -> Node:
+def whole_expression(context: RuleContext, node: Node) -> Node:
     """Return the largest arithmetic expression that *node* is an operand of."""
     top = node
     while top.parent is not None:
         above = top.parent
         if above.kind in _EXPRESSION:
             top = above
-        elif above.kind == "argument_list" and _is_mixed_call(above.parent):
+        elif above.kind == "argument_list" and (
+            _is_mixed_call(above.parent) or _picks_double(context, above.parent)
+        ):
             top = above.parent if above.parent is not None else above
         else:
             break
     return top
+
+
+def _picks_double(context: RuleContext, call: Node | None) -> bool:
+    """Whether *call* is of a function of one number that computes in the type of its argument."""
+    if call is None or call.kind != "call_expression" or len(call.children) != 2:
+        return False
+    name = context.file.callee(call).removeprefix("std::")
+    return (
+        name in _ONE_ARGUMENT
+        and len(call.children[1].children) == 1
+        and name not in context.file.names.returns
+    )
 
 
 def _is_mixed_call(call: Node | None) -> bool:
@@ -110,7 +129,7 @@ def mixes_float(context: RuleContext, top: Node, literal: Node) -> bool:
             node.kind == "call_expression"
             and _is_mixed_call(node)
             and (context.file.callee(node) in _TWO_ARGUMENTS)
-        ):
+        ) or (node.holds(literal) and _picks_double(context, node)):
             stack.extend(node.children[1].children)
         elif node.kind != "number_literal":
             kind = context.type_of(node)

@@ -12,6 +12,7 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import (
+    PASSED,
     Advice,
     Examples,
     Family,
@@ -80,10 +81,11 @@ def check(
     conditions = advised(observations or (), RULE.id, _words)
     lanes = _lanes(launch)
     share = None if active_threads is None else active_threads / lanes
-    if active_threads is None or share is None or share >= FEW / WARP_SIZE:
+    if active_threads is None or share is None:
         return conditions
-    if share >= FEWEST / WARP_SIZE and profile and _waits_for_memory(profile, limiter):
-        return conditions
+    waits = profile is not None and _waits_for_memory(profile, limiter)
+    if share >= FEW / WARP_SIZE or (share >= FEWEST / WARP_SIZE and waits):
+        return (*conditions, PASSED)
     return (*conditions, _profiled(active_threads, lanes, profile, limiter))
 
 

@@ -12,9 +12,12 @@ from gpuadvise.advisor.facts.code import Observation
 from gpuadvise.advisor.facts.counted_lines import CountedLine, LineCount
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests
+from gpuadvise.advisor.facts.limiter import TooLittleWork
+from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.model import Priority
+from gpuadvise.rules.model import Advice, Priority
+from gpuadvise.rules.places import measured_and_placed
 
 H200 = find("h200")
 CONFLICTS = KernelProfile(
@@ -108,7 +111,51 @@ def test_what_the_profile_clears_is_a_low_finding() -> None:
     )
     [finding] = findings(clean, seen(7))
     assert finding.priority is Priority.LOW
-    assert finding.message.endswith("The profiled launch loses nothing by it.")
+    assert finding.message.endswith("The profiled launch loses little or nothing by it.")
+
+
+BRANCHING = KernelProfile(
+    kernel="turn(float *)", seconds=1e-3, elapsed_cycles=1.7e6, issue_busy=0.85, sm_busy=0.85
+)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "priority", "words"),
+    [
+        (31.9, Priority.LOW, "The profiled launch loses little or nothing by it."),
+        (12.0, Priority.HIGH, "Lanes take different paths."),
+    ],
+)
+def test_a_branch_that_costs_no_lanes_is_a_low_finding(
+    lanes: float, priority: Priority, words: str
+) -> None:
+    branch = replace(seen(7), fault="divergent-branches", message="Lanes take different paths.")
+    facts = completed(
+        Facts(
+            kernel="turn",
+            device=H200,
+            grid=(4096, 1, 1),
+            launch=Launch(threads=256, registers=32),
+            active_threads=lanes,
+            profile=BRANCHING,
+            observations=(branch,),
+        )
+    )
+    [finding] = [e for e in run(RULES, facts).findings if e.rule.id == "divergent-branches"]
+    assert finding.priority is priority
+    assert words in finding.message or priority is Priority.HIGH
+
+
+def test_a_grid_too_small_for_the_gpu_does_not_clear_a_source() -> None:
+    facts = Facts(kernel="turn", device=H200, observations=(seen(7),))
+    lines = [line for line in run(RULES, facts).lines if line.rule.id == "bank-conflicts"]
+    small = replace(
+        facts, profile=CONFLICTS, limiter=TooLittleWork(blocks=8, sm_count=132, share=0.06)
+    )
+    [line] = measured_and_placed(lines, {lines[0].rule}, small)
+    assert isinstance(line.outcome, Advice)
+    assert line.outcome.priority is Priority.MEDIUM
+    assert line.outcome.message.endswith("whose grid is too small, does not show what that costs.")
 
 
 def test_without_a_profile_the_source_speaks_for_itself() -> None:

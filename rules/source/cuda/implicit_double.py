@@ -36,7 +36,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         if literal_type(words) != "double":
             continue
-        top = whole_expression(literal)
+        top = whole_expression(context, literal)
         if (
             mixes_float(context, top, literal)
             and ends_as_float(context, top)

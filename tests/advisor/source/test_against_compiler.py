@@ -39,6 +39,13 @@ SHAPES = (
     "out[0] = x * 2.0 > y ? x : y;",
     "if (x > 0.0 && y < -1.0) out[0] = y;",
     "out[0] = x == 1e300 ? x : y;",
+    "out[0] = sqrt(x * x + 1e-9);",
+    "out[0] = y / sqrt(x + 1e-5) * x;",
+    "out[0] = exp(x) + exp(-y);",
+    "out[0] = log(x + 1e-7f);",
+    "out[0] = tanh(0.1 * x);",
+    "float z = 1.0 / rsqrt(x + 1e-3); out[0] = z;",
+    "out[0] = exp(x * 0.5) * y;",
 )
 
 
