@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +29,7 @@ from gpuadvise.rules.source import CHECKED, OPT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
     from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.advisor.source.diagnostic import Diagnostic
@@ -187,15 +191,48 @@ def _source(source: SourceFile) -> str:
         ) from None
 
 
+_CUT = "\\ No newline at end of file"
+
+
 def _difference(source: SourceFile, data: bytes) -> list[str]:
     from difflib import unified_diff
 
     before, after = (
-        d.decode("utf-8", "replace").splitlines(keepends=True) for d in (source.data, data)
+        list(StringIO(d.decode("utf-8", "replace"), newline="\n")) for d in (source.data, data)
     )
     path = source.path.lstrip("/")
     lines = unified_diff(before, after, f"a/{path}", f"b/{path}")
-    whole = [line if line.endswith("\n") else f"{line}\n" for line in lines]
-    if not sys.stdout.isatty():
+    whole = [line if line.endswith("\n") else f"{line}\n{_CUT}\n" for line in lines]
+    if _is_file(sys.stdout):
         return whole  # a patch is the text itself
-    return [f"{inert(line.rstrip().expandtabs())}\n" for line in whole]
+    shown = [_harmless(line) for line in whole]
+    if changed := sum(map(str.__ne__, shown, whole)):
+        note(
+            f"{quoted_path(source.path)}: {plural(changed, 'line')} of the patch would steer a terminal"
+            " or a log and cannot be shown as they are: write it to a file, as in > fix.patch."
+        )
+    return shown
+
+
+def _is_file(stream: TextIO) -> bool:
+    """Return whether *stream* goes to a file, which shows nothing to anybody."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+_HARMLESS = re.compile(r"[\t\f]|\r?\n\Z")  # beside what can be printed
+# Lines that runners of CI obey: of GitHub at their start, of Azure anywhere. C++ begins names with "::".
+_COMMAND = re.compile(
+    r"^(\s+)::(?=(?:error|warning|notice|debug|group|endgroup|echo|stop-commands|set-env"
+    r"|set-output|save-state|add-path|add-mask|add-matcher|remove-matcher)\b[^:]*::)"
+)
+
+
+def _harmless(line: str) -> str:
+    """Return *line* of a patch as it is, or escaped where a terminal or a log would obey it."""
+    if not _HARMLESS.sub("", line).isprintable():
+        line = f"{inert(line.rstrip().expandtabs())}\n"
+    line = line.replace("##[", "#\\x23[").replace("##vso[", "#\\x23vso[")
+    return _COMMAND.sub(r"\1\\x3a:", line)

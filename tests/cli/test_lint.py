@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING
 
@@ -493,3 +495,59 @@ def test_a_folder_that_cannot_be_opened_is_said(
     assert 'closed" cannot be read' in ran.err
     assert ran.out.splitlines()[-1].endswith("a part could not be read.")
     assert cli("lint", str(tmp_path), "--fail-on", "high").code == 3
+
+
+STEERING = """\
+__global__ void k(float *a, float x) {  /*
+    \x1b[31mred \u202e
+    ::error file=x::broken */
+    a[0] = x * 0.3;
+    /*
+    ::stop-commands::x ##vso[task.setvariable variable=x]y ##[error]z
+    ::std::move(a);\tint form = 0;\f */
+}
+"""
+
+
+def test_a_patch_in_a_log_steers_nothing(kernel: Path, cli) -> None:
+    kernel.write_text(STEERING)
+    ran = cli("lint", "k.cu", "--diff")
+    assert "+    a[0] = x * 0.3f;\n" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\u202e" not in ran.out
+    assert not re.search(r"^\s*::(error|stop)|##\[|##vso", ran.out, re.MULTILINE)
+    assert re.search(r"^\s+\\x3a:error file=x::broken \*/$", ran.out, re.MULTILINE)
+    assert "     ::std::move(a);\tint form = 0;\f */\n" in ran.out  # as it is: no runner obeys it
+    assert '"k.cu": 3 lines of the patch would steer a terminal or a log' in ran.err
+
+
+def test_a_patch_in_a_file_is_the_text_itself(kernel: Path, tmp_path: Path) -> None:
+    kernel.write_text(STEERING)
+    patch = tmp_path / "fix.patch"
+    with patch.open("wb") as file:
+        line = [sys.executable, "-m", "gpuadvise", "lint", "k.cu", "--diff"]
+        ran = subprocess.run(line, cwd=kernel.parent, stdout=file, stderr=subprocess.PIPE)
+    assert ran.returncode == 0
+    assert b"cannot be shown" not in ran.stderr
+    assert b"     ::error file=x::broken */\n" in patch.read_bytes()
+    assert b"\x1b[31mred" in patch.read_bytes()
+
+
+def test_an_ordinary_patch_is_the_same_everywhere(kernel: Path, cli, monkeypatch) -> None:
+    through_pipe = cli("lint", "k.cu", "--diff")
+    monkeypatch.setattr("gpuadvise.cli.lint.command._is_file", lambda stream: True)
+    assert cli("lint", "k.cu", "--diff") == through_pipe
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_patch_applies(end: str, kernel: Path) -> None:
+    text = KERNEL.replace("\n", end or "\n").removesuffix("\n") + "\f // \u2028 here" + end
+    kernel.write_bytes(text.encode())
+    lint = [sys.executable, "-m", "gpuadvise", "lint", "k.cu"]
+    with (kernel.parent / "fix.patch").open("wb") as patch:
+        subprocess.run([*lint, "--diff"], cwd=kernel.parent, stdout=patch, check=True)
+    subprocess.run(["git", "apply", "--unsafe-paths", "fix.patch"], cwd=kernel.parent, check=True)
+    patched = kernel.read_bytes()
+    kernel.write_bytes(text.encode())
+    subprocess.run([*lint, "--fix"], cwd=kernel.parent, check=True)
+    assert kernel.read_bytes() == patched != text.encode()
