@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.user_files import read_small
+from gpuadvise.advisor.backends.user_files import read_small, unreadable
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
@@ -44,19 +45,30 @@ _NAME = b"gpuadvise"  # what a file that has any names
 def limits_are_set(folder: Path) -> bool:
     """Return whether a file of settings in *folder* may hold limits; nothing is parsed."""
     for name, marks in (("gpuadvise.toml", ()), ("pyproject.toml", (_MARK,))):
-        path = folder / name
-        if not marks and _leads_nowhere(path):
+        content = _content(folder / name)
+        if content is not None and all(mark in content for mark in (*marks, b"limits")):
             return True
-        if path.is_file():
-            content = read_small(str(path), largest=_LARGEST, name=quoted(name))
-            if all(mark in content for mark in (*marks, b"limits")):
-                return True
     return False
 
 
-def _leads_nowhere(path: Path) -> bool:
-    """Return whether *path* is a broken link: the gates behind it must not go without a word."""
-    return path.is_symlink() and not path.exists()
+def _content(path: Path) -> bytes | None:
+    """Return what the file of settings *path* holds, None where there is none of that name.
+
+    Raises BadInput for a broken link, a folder, a pipe and for what this user may not read: the
+    gates behind it must not go without a word.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise BadInput(f"{quoted(path.name)} is a link to a file that is not there.") from None
+        return None
+    except OSError as error:
+        raise unreadable(error, quoted(path.name)) from None
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise BadInput(f"{quoted(path.name)} is {kind}, and no file of settings.")
+    return read_small(str(path), largest=_LARGEST, name=quoted(path.name))
 
 
 def read_settings(folder: Path) -> Settings:
@@ -66,17 +78,15 @@ def read_settings(folder: Path) -> Settings:
     hold some: a gate that stands in one must not go for the other's sake.
     """
     own, project = folder / "gpuadvise.toml", folder / "pyproject.toml"
-    if _leads_nowhere(own):
-        raise BadInput(f"{quoted(own.name)} is a link to a file that is not there.")
-    if own.is_file():
-        if project.is_file() and _MARK in read_small(str(project), largest=_LARGEST):
+    ours, theirs = _content(own), _content(project)
+    if ours is not None:
+        if theirs is not None and _MARK in theirs:
             raise BadInput(
                 "gpuadvise.toml and pyproject.toml both hold settings of gpuadvise.",
                 hint="Keep them in one of the two.",
             )
-        return _settings(own, _toml(own))
-    names_us = project.is_file() and _NAME in read_small(str(project), largest=_LARGEST)
-    tool = _toml(project).get("tool") if names_us else None
+        return _settings(own, _toml(own.name, ours))
+    tool = _toml(project.name, theirs).get("tool") if theirs and _NAME in theirs else None
     table = tool.get("gpuadvise") if isinstance(tool, dict) else None
     return _settings(project, table) if table is not None else Settings()
 
@@ -111,15 +121,14 @@ def _settings(path: Path, table: object) -> Settings:
         raise BadInput(f"{path.name}: {key}{fault.message}", hint=fault.hint) from None
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _toml(name: str, content: bytes) -> dict[str, Any]:
     import tomllib
 
     from gpuadvise.advisor.description.files import refuse_long_keys
 
-    content = read_small(str(path), largest=_LARGEST, name=quoted(path.name))
     try:
         written = content.decode("utf-8")
-        refuse_long_keys(written, quoted(path.name))
+        refuse_long_keys(written, quoted(name))
         return tomllib.loads(written)
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, nested too deeply
-        raise BadInput(f"{quoted(path.name)} cannot be used: {str(error)[:200]}.") from None
+        raise BadInput(f"{quoted(name)} cannot be used: {str(error)[:200]}.") from None

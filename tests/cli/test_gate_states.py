@@ -294,3 +294,33 @@ def test_settings_behind_a_broken_link_are_not_passed_over(
     ran = cli(*words)
     assert (ran.code, ran.out) == (2, "")
     assert '"gpuadvise.toml" is a link to a file that is not there.' in ran.err
+
+
+@pytest.mark.parametrize("name", ["gpuadvise.toml", "pyproject.toml"])
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "unreadable", "loop"])
+@pytest.mark.parametrize(
+    "words", [("kernels", "fine.log"), ("lint", "k.cu"), ("advise", "fine.log"), ("fine.log",)]
+)
+def test_settings_that_are_no_file_are_not_passed_over(
+    words: tuple[str, ...], kind: str, name: str, room: Path, cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(room)
+    written(room / "fine.log", LOG.format(spills=0, registers=32))
+    written(room / "k.cu", FINE)
+    cli(*words)
+    path, said = room / name, f'"{name}" cannot be read: this user may not.'
+    if kind == "folder":
+        path.mkdir()
+        said = f'"{name}" is a folder, and no file of settings.'
+    elif kind in ("pipe", "device"):
+        os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+        said = f'"{name}" is a pipe or a device, and no file of settings.'
+    elif kind == "loop":
+        path.symlink_to(name)
+        said = f'"{name}" cannot be read: Too many levels of symbolic links.'
+    else:
+        closed(written(path, '[tool.gpuadvise]\nfail_on = "high"\n'))
+    with unprivileged():
+        ran = cli(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
