@@ -9,6 +9,8 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.errors import Unavailable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -26,11 +28,19 @@ _owner = 0  # processes that are forked meanwhile have the handlers, and nothing
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Yield a new folder that this user alone can open; it is gone afterwards, whatever happens."""
+    """Yield a new folder that this user alone can open; it is gone afterwards, whatever happens.
+
+    Raises Unavailable where no folder for temporary files can be written.
+    """
     global _owner
     _owner = os.getpid()
     handled = _handle() if not _folders else ()
-    folder = _made()
+    try:
+        folder = _made()
+    except OSError:
+        raise Unavailable(
+            "No folder for temporary files can be written.", hint="Name one: TMPDIR=FOLDER."
+        ) from None
     try:
         yield folder
     finally:

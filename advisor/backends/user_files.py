@@ -5,6 +5,7 @@ Parsers are imported where they are used: a reader of binaries needs the opener 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -14,7 +15,7 @@ from io import BufferedReader
 from select import select
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import show_bytes
 
@@ -43,6 +44,7 @@ def unreadable(error: OSError | ValueError, name: str) -> BadInput:
 _kept: dict[str, str] = {}
 _LARGEST_PIPE = 8 << 30
 _PIECE = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def is_pipe(path: str) -> bool:
@@ -73,7 +75,12 @@ def kept_pipes(paths: Iterable[str]) -> Iterator[None]:
                 with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as pipe:
                     _copy(pipe, copy, "stdin" if path == "-" else quoted(path))
             except OSError as error:
-                raise unreadable(error, quoted(path)) from None
+                if error.errno not in _FULL:
+                    raise unreadable(error, quoted(path)) from None
+                raise Unavailable(
+                    f"What comes through {quoted(path)} cannot be kept: {error.strerror}.",
+                    hint="Give the file itself, or name a folder with room: TMPDIR=FOLDER.",
+                ) from None
             _kept[path] = copy
             stack.callback(_kept.pop, path)
         yield

@@ -22,7 +22,7 @@ from gpuadvise.advisor.compression.packed_file import (
     UnpackingBounds,
     first_bytes,
 )
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
 from gpuadvise.advisor.timelines.chrome import ChromeTrace
@@ -253,14 +253,23 @@ def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] |
         return _read_trace(_Ahead(head, stream), name, progress)
     from gpuadvise.advisor.timelines.nsys import read_nsys
 
-    with temporary_folder() as folder, open(os.path.join(folder, "kept.sqlite"), "wb") as file:
-        file.write(head)
-        for piece in pieces(stream):
-            file.write(piece)
-            if file.tell() > _LARGEST_PIPED_DATABASE:
-                raise BadInput(f"{name} is larger than 4 GiB.", hint="Give the file itself.")
-        file.flush()
-        return read_nsys(Path(file.name))
+    with temporary_folder() as folder:
+        kept = os.path.join(folder, "kept.sqlite")
+        try:
+            with open(kept, "wb") as file:
+                file.write(head)
+                for piece in pieces(stream):
+                    file.write(piece)
+                    if file.tell() > _LARGEST_PIPED_DATABASE:
+                        raise BadInput(
+                            f"{name} is larger than 4 GiB.", hint="Give the file itself."
+                        )
+        except OSError as error:
+            raise Unavailable(
+                f"What comes through {quoted_path(name)} cannot be kept: {error.strerror}.",
+                hint="Give the file itself, or name a folder with room: TMPDIR=FOLDER.",
+            ) from None
+        return read_nsys(Path(kept))
 
 
 class _Ahead:

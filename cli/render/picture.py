@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ def save(path: str, title: str, draw: Callable[[Axes], None]) -> None:
     """
     if not path.lower().endswith(SUFFIXES):
         raise BadInput(f"--plot: {quoted(path)} ends in none of {', '.join(SUFFIXES)}.")
+    # Where its cache cannot be kept it says so at length, and draws all the same.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -37,6 +40,11 @@ def save(path: str, title: str, draw: Callable[[Axes], None]) -> None:
     except ValueError as error:  # its settings are read at import
         hint = "$MPLBACKEND or a matplotlibrc file may be wrong."
         raise Unavailable(f"matplotlib cannot start: {inert(str(error))}", hint=hint) from None
+    except OSError:
+        raise Unavailable(
+            "--plot: matplotlib finds no folder in which it may keep its cache.",
+            hint="Name one: MPLCONFIGDIR=FOLDER.",
+        ) from None
     figure = Figure(figsize=_INCHES, layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(literal(title))
