@@ -12,6 +12,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, prompt_ns
+from gpuadvise.advisor.timelines.collectives import CollectiveRuns
+from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.advisor.timelines.intervals import IntervalLog
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 from gpuadvise.advisor.timelines.tally import Tally
@@ -89,8 +91,12 @@ class CopyRoute:
 
 @dataclass(slots=True)
 class KernelRuns:
-    """Every run of one kernel shape: how long each took, in nanoseconds."""
+    """Every run of one kernel shape: how long each took, in nanoseconds.
 
+    ``times`` is where readers put when each was, among those of other shapes.
+    """
+
+    times: IntervalLog
     durations: Tally = field(default_factory=Tally)
     streams: set[int] = field(default_factory=set)
     in_graphs: int = 0
@@ -111,7 +117,9 @@ class Activities:
 
     kernels: dict[KernelShape, KernelRuns] = field(default_factory=dict)
     copies: dict[CopyRoute, CopyRuns] = field(default_factory=dict)
-    kernel_times: IntervalLog = field(default_factory=IntervalLog)
+    kernel_times: IntervalLog = field(default_factory=IntervalLog)  # of kernels that compute
+    communication_times: IntervalLog = field(default_factory=IntervalLog)  # of those that do not
+    collectives: CollectiveRuns = field(default_factory=CollectiveRuns)
     copy_times: IntervalLog = field(default_factory=IntervalLog)
     memset_times: IntervalLog = field(default_factory=IntervalLog)
     memset_bytes: int = 0
@@ -126,10 +134,28 @@ class Activities:
         shapes = sum(self.multiprocessors.values())
         return counts[0][0] if counts and counts[0][1] >= _NEARLY_ALL * shapes else None
 
+    def runs_of(self, shape: KernelShape, *, communicating: bool = False) -> KernelRuns:
+        """Return the runs of kernels of *shape*, which the file may say to be *communicating*."""
+        runs = self.kernels.get(shape)
+        if runs is None:
+            runs = self.kernels[shape] = KernelRuns(
+                self.communication_times if communicating else self.times_of(shape)
+            )
+        return runs
+
     @property
     def worked(self) -> bool:
         """Whether the GPU did anything."""
-        return any(map(len, (self.kernel_times, self.copy_times, self.memset_times)))
+        return any(map(len, self.times))
+
+    @property
+    def times(self) -> tuple[IntervalLog, ...]:
+        """When the GPU did anything, by what it did."""
+        return (self.kernel_times, self.communication_times, self.copy_times, self.memset_times)
+
+    def times_of(self, shape: KernelShape) -> IntervalLog:
+        """Return where the times of kernels of *shape* belong."""
+        return self.communication_times if communicates(shape.name) else self.kernel_times
 
 
 class CallRuns:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.timelines.ranks import RankRuns
     from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
     from gpuadvise.advisor.timelines.what_if import WhatIf
@@ -98,11 +99,15 @@ def line_name(line: Timeline) -> str:
 
 
 def timelines_in(
-    path: str, device: Device | None, progress: Callable[[int], None] | None = None
+    path: str,
+    device: Device | None,
+    progress: Callable[[int], None] | None = None,
+    ranks: RankRuns | None = None,
 ) -> Iterator[TimelineCase]:
     """Yield the timeline of each GPU in the file or folder *path* (``-``: stdin), a recording at a time.
 
-    *device* is the GPU of files that name none; *progress* is told the bytes read so far. Raises
+    *device* is the GPU of files that name none; *progress* is told the bytes read so far. The
+    collectives of GPUs whose rank is known, or that share a file, are added to *ranks*. Raises
     BadInput for a file that is no timeline, and for one without work of a GPU.
     """
     from gpuadvise.advisor.timelines.read import read_recordings
@@ -114,4 +119,7 @@ def timelines_in(
         except BadInput as error:
             raise BadInput(f"{quoted_path(path)}: {error.message}") from None
         for timeline in timelines:
+            number = timeline.gpu if len(timelines) > 1 else timeline.rank
+            if ranks is not None and number is not None:
+                ranks.add(recording.gpus[timeline.gpu], timeline, number)
             yield TimelineCase(file=path, member=recording.member, timeline=timeline)

@@ -21,16 +21,17 @@ from gpuadvise.advisor.timelines.activities import (
     CopyPath,
     CopyRoute,
     CopyRuns,
-    KernelRuns,
     KernelShape,
     MemoryKind,
     Recorder,
     Recording,
 )
+from gpuadvise.advisor.timelines.collectives import collective_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gpuadvise.advisor.timelines.activities import KernelRuns
     from gpuadvise.advisor.timelines.chrome import Event
 
 _GPU = re.compile(r"/device:GPU:(\d{1,3})")
@@ -133,7 +134,9 @@ def _add(
         if runs is None:
             runs = shapes[key] = _new_shape(activities, key, len(shapes))
         runs.durations.add(end - start)
-        activities.kernel_times.add(start, end)
+        runs.times.add(start, end)
+        if runs.times is activities.communication_times:
+            activities.collectives.add(collective_named(name), start, end)
         runs.streams.add(stream)
         runs.in_graphs += "cuda_graph_id" in details or "graph_id" in details
 
@@ -162,7 +165,7 @@ def _new_shape(activities: Activities, key: tuple[int, str, str], shapes: int) -
             dynamic_shared=dynamic,
             reported_occupancy=float(match[10]) / 100 if match[10] else None,
         )
-    return activities.kernels.setdefault(shape, KernelRuns())
+    return activities.runs_of(shape)
 
 
 def _add_copy(

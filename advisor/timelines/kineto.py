@@ -24,7 +24,6 @@ from gpuadvise.advisor.timelines.activities import (
     OF_MTIA,
     CopyPath,
     CopyRoute,
-    KernelRuns,
     KernelShape,
     MatrixProduct,
     MemoryKind,
@@ -32,13 +31,16 @@ from gpuadvise.advisor.timelines.activities import (
     Recording,
 )
 from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.collectives import collective_named, collective_of
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import MOST_MULTIPROCESSORS, traced_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gpuadvise.advisor.timelines.activities import KernelRuns
     from gpuadvise.advisor.timelines.chrome import ChromeTrace, Event
+    from gpuadvise.advisor.timelines.collectives import Collective
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
 
 _WANTED = re.compile(
@@ -73,6 +75,7 @@ MEMORIES = {
 # Where the two matrices stand among an operator's inputs.
 _FACTORS = {"aten::mm": 0, "aten::addmm": 1, "aten::bmm": 0, "aten::baddbmm": 1}
 _MOST_NAMES = 10_000
+_LONGEST_WORD = 100
 # Blocks for each multiprocessor are written with six digits.
 _NEARLY = 1e-3
 
@@ -149,7 +152,10 @@ class _Reader:
         if runs is None:
             runs = self._new_shape(key, args)
         runs.durations.add(end - start)
-        self.recording.gpus[gpu].kernel_times.add(start, end)
+        runs.times.add(start, end)
+        activities = self.recording.gpus[gpu]
+        if runs.times is activities.communication_times:
+            activities.collectives.add(_collective(key[1], args), start, end)
         stream = args.get("stream")
         if isinstance(stream, int):
             runs.streams.add(stream)
@@ -172,7 +178,7 @@ class _Reader:
             reported_occupancy=None if reported is None else reported / 100,
         )
         activities = self.recording.gpu(gpu)
-        runs = activities.kernels.setdefault(shape, KernelRuns())
+        runs = activities.runs_of(shape, communicating="Collective name" in args)
         if count := _multiprocessors(shape.grid, args.get("blocks per SM")):
             activities.multiprocessors[count] = activities.multiprocessors.get(count, 0) + 1
         self._shapes[key] = runs
@@ -249,6 +255,22 @@ def _read_header(header: dict[str, Any], recording: Recording) -> None:
     if isinstance(distributed, dict):
         recording.rank = _count(distributed.get("rank"))
         recording.ranks = _count(distributed.get("world_size"))
+
+
+def _collective(name: str, args: dict[str, Any]) -> Collective:
+    """Return what a kernel communicates, by its arguments where it has them, else by its name."""
+    operation, group = args.get("Collective name"), args.get("Process Group Ranks")
+    if not isinstance(operation, str):
+        return collective_named(name[:LONGEST_NAME])
+    described = args.get("Process Group Name"), group
+    return collective_of(
+        operation=operation[:_LONGEST_WORD],
+        elements_in=_count(args.get("In msg nelems")),
+        elements_out=_count(args.get("Out msg nelems")),
+        dtype=dtype[:_LONGEST_WORD] if isinstance(dtype := args.get("dtype"), str) else None,
+        ranks=_count(args.get("Group size")),
+        group="|".join(str(word)[:_LONGEST_WORD] for word in described if word is not None),
+    )
 
 
 def _multiprocessors(grid: tuple[int, int, int] | None, blocks: object) -> int | None:

@@ -14,9 +14,10 @@ from gpuadvise.advisor.timelines.activities import (
     LATEST,
     Activities,
     CallRuns,
-    KernelRuns,
     KernelShape,
 )
+from gpuadvise.advisor.timelines.collectives import Collective, collective_named
+from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.advisor.timelines.sorted_runs import RUN
 
 if TYPE_CHECKING:
@@ -55,12 +56,15 @@ class _Kernels:
     def __init__(self, shapes: Mapping[Any, LaunchShape]) -> None:
         self.gpus: dict[int, Activities] = {}
         self._shapes = shapes
-        self._intervals: dict[int, tuple[list[int], list[int]]] = {
-            shape.gpu: ([], []) for shape in shapes.values()
-        }
+        # By GPU and by what they communicate, where they do: starts and ends.
+        self._intervals: dict[tuple[int, Collective | None], tuple[list[int], list[int]]] = {}
         # By the columns of a shape: durations; starts and ends of its GPU.
         self._times: dict[Any, tuple[list[int], list[int], list[int]]] = {
-            columns: ([], *self._intervals[shape.gpu]) for columns, shape in shapes.items()
+            columns: (
+                [],
+                *self._intervals.setdefault((shape.gpu, _collective(shape)), ([], [])),
+            )
+            for columns, shape in shapes.items()
         }
 
     def add(self, rows: Iterable[tuple[int, int, Any]]) -> bool:
@@ -86,21 +90,33 @@ class _Kernels:
 
     def hand_on(self) -> None:
         """Give the times that were gathered to the GPUs and launch shapes that they are of."""
-        for gpu, (starts, ends) in self._intervals.items():
+        for (gpu, collective), (starts, ends) in self._intervals.items():
             if starts:
                 _check(min(starts) > -LATEST and max(ends) < LATEST)
-                self.gpus.setdefault(gpu, Activities()).kernel_times.extend(starts, ends)
+                activities = self.gpus.setdefault(gpu, Activities())
+                if collective is None:
+                    activities.kernel_times.extend(starts, ends)
+                else:
+                    activities.communication_times.extend(starts, ends)
+                    for start, end in zip(starts, ends, strict=True):
+                        activities.collectives.add(collective, start, end)
                 starts.clear()
                 ends.clear()
         for columns, (durations, _, _) in self._times.items():
             if durations:
                 _check(min(durations) >= 0)
                 shape = self._shapes[columns]
-                runs = self.gpus[shape.gpu].kernels.setdefault(shape.kernel, KernelRuns())
+                runs = self.gpus[shape.gpu].runs_of(shape.kernel)
                 runs.durations.extend(durations)
                 runs.streams.add(shape.stream)
                 runs.in_graphs += len(durations) if shape.in_graph else 0
                 durations.clear()
+
+
+def _collective(shape: LaunchShape) -> Collective | None:
+    """Return what a kernel communicates, None where it computes."""
+    name = shape.kernel.name
+    return collective_named(name) if communicates(name) else None
 
 
 def gathered_calls(

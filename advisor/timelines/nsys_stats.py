@@ -23,18 +23,19 @@ from gpuadvise.advisor.timelines.activities import (
     MOST_SHAPES,
     CopyPath,
     CopyRoute,
-    KernelRuns,
     KernelShape,
     MemoryKind,
     Recorder,
     Recording,
 )
 from gpuadvise.advisor.timelines.calls import plain_name
+from gpuadvise.advisor.timelines.collectives import collective_named
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.timelines.activities import KernelRuns
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
 
 _UNIT = re.compile(r"(.+?) \(([\w/]+)\)$")
@@ -144,7 +145,10 @@ class _Table:
         else:
             runs = self._runs(gpu, name, cells, scales)
             runs.durations.add(end - start)
-            self.recording.gpu(gpu).kernel_times.add(start, end)
+            runs.times.add(start, end)
+            activities = self.recording.gpu(gpu)
+            if runs.times is activities.communication_times:
+                activities.collectives.add(collective_named(name), start, end)
             runs.streams.add(_whole(cells.get("Strm")) or 0)
 
     def _kind(
@@ -182,8 +186,7 @@ class _Table:
                 static_shared=static,
                 dynamic_shared=dynamic,
             )
-            runs = self.recording.gpu(gpu).kernels.setdefault(shape, KernelRuns())
-            self._shapes[key] = runs
+            runs = self._shapes[key] = self.recording.gpu(gpu).runs_of(shape)
         return runs
 
     def _gpu(self, words: str) -> int:

@@ -16,6 +16,7 @@ from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Recording,
         SkippedEvent,
     )
+    from gpuadvise.advisor.timelines.exposure import Communication
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
 
 _NS = 1e9
@@ -56,6 +58,7 @@ class TracedKernel:
     in_graphs: int
     occupancy: Occupancy | None
     waves: Waves | None
+    communicates: bool = False  # sends to other GPUs or waits for them, rather than computing
 
     @property
     def seconds(self) -> float:
@@ -166,6 +169,7 @@ class Timeline:
     skipped_count: int
     notes: tuple[str, ...]
     lanes: Lanes
+    communication: Communication | None = None  # None: no kernel communicated
     multiprocessors: int | None = None  # that its kernels were shared out over, where the file says
 
     @property
@@ -256,9 +260,10 @@ def _timeline(
 ) -> Timeline:
     """Return the timeline of GPU *gpu* of *recording*."""
     activities = recording.gpus[gpu]
-    kernels, copies = Cover([activities.kernel_times]), Cover([activities.copy_times])
+    copies = Cover([activities.copy_times])
+    kernels = Cover([activities.kernel_times, activities.communication_times])
     memsets = activities.memset_times
-    idle = idleness(Cover([activities.kernel_times, activities.copy_times, memsets]), recording)
+    idle = idleness(Cover(activities.times), recording)
     span_ns = idle.end_ns - idle.start_ns
     busy_ns = span_ns - idle.total_ns()
     only_kernels = not len(activities.copy_times) and not len(memsets)
@@ -290,6 +295,7 @@ def _timeline(
         skipped=tuple(recording.skipped),
         skipped_count=recording.skipped_count,
         notes=tuple(recording.notes),
+        communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
         lanes=Lanes(
             start_ns=idle.start_ns,
@@ -329,14 +335,16 @@ def shape_occupancy(device: Device, shape: KernelShape) -> Occupancy | None:
 
 def _kernels(activities: Activities, device: Device | None) -> tuple[TracedKernel, ...]:
     kernels = [
-        _kernel(shape, kernel, device)
+        _kernel(shape, kernel, device, communicates=kernel.times is activities.communication_times)
         for shape, kernel in activities.kernels.items()
         if kernel.durations
     ]
     return tuple(sorted(kernels, key=lambda kernel: (-kernel.total_ns, kernel.shape.name)))
 
 
-def _kernel(shape: KernelShape, kernel: KernelRuns, device: Device | None) -> TracedKernel:
+def _kernel(
+    shape: KernelShape, kernel: KernelRuns, device: Device | None, *, communicates: bool
+) -> TracedKernel:
     durations = kernel.durations.summary()
     resident = shape_occupancy(device, shape) if device else None
     grid = None
@@ -352,6 +360,7 @@ def _kernel(shape: KernelShape, kernel: KernelRuns, device: Device | None) -> Tr
         in_graphs=kernel.in_graphs,
         occupancy=resident,
         waves=grid,
+        communicates=communicates,
     )
 
 

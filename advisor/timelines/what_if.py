@@ -128,7 +128,7 @@ def _savings(
         "idle while the host allocated, and launches not queued while it freed",
         None,
     )
-    for kernel in timeline.kernels[:5]:
+    for kernel in [one for one in timeline.kernels if not one.communicates][:5]:
         yield Change.FASTEN_KERNEL, kernel.total_ns, "all of its time", kernel.shape.name
 
 

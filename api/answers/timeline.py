@@ -142,6 +142,99 @@ class TimelineOverlap(Record):
 
 
 @record
+class TimelineCollective(Record):
+    """Collective, in the answer of ``timeline``."""
+
+    operation: Literal[
+        "all-reduce",
+        "all-gather",
+        "reduce-scatter",
+        "all-to-all",
+        "broadcast",
+        "reduce",
+        "gather",
+        "scatter",
+        "send-receive",
+        "barrier",
+        "other",
+    ]
+    """What it does."""
+    bytes: Annotated[Count, BYTES] | None
+    """Size as nccl-tests counts it."""
+    dtype: str | None
+    """Type of the elements."""
+    group_size: Count | None
+    """Ranks that take part."""
+    calls: Count
+    """How often it ran."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds."""
+    median_seconds: Annotated[NotNegative, SECONDS]
+    """Median time."""
+    shortest_seconds: Annotated[NotNegative, SECONDS]
+    """The shortest run, which waited the least."""
+    algorithm_rate: Annotated[float, BYTES_PER_SECOND] | None
+    """Size / time of the shortest run."""
+    bus_rate: Annotated[float, BYTES_PER_SECOND] | None
+    """What each link carried in the shortest run."""
+
+
+@record
+class TimelineCommunication(Record):
+    """Communication, in the answer of ``timeline``."""
+
+    seconds: Annotated[NotNegative, SECONDS]
+    """At least one kernel communicated, seconds."""
+    hidden_seconds: Annotated[NotNegative, SECONDS]
+    """Communication while another kernel computed."""
+    exposed_seconds: Annotated[NotNegative, SECONDS]
+    """Communication while no kernel computed."""
+    collectives: tuple[TimelineCollective, ...]
+    """Collectives by operation, size and group."""
+
+
+@record
+class TimelineRankWait(Record):
+    """Wait of a rank, in the answer of ``timeline``."""
+
+    rank: Count
+    """Rank of the process."""
+    span_seconds: Annotated[NotNegative, SECONDS]
+    """First to last activity, seconds."""
+    waited_seconds: Annotated[NotNegative, SECONDS]
+    """Time it waited for other ranks."""
+    exposed_wait_seconds: Annotated[NotNegative, SECONDS]
+    """The part of it in which no kernel computed."""
+    caused_seconds: Annotated[NotNegative, SECONDS]
+    """How long others waited for it, in the mean."""
+    last_in: Count
+    """Collectives to which it came last."""
+
+
+@record
+class TimelineBalance(Record):
+    """Balance of ranks, in the answer of ``timeline``."""
+
+    collectives: Count
+    """Collectives that were compared."""
+    unmatched: Count
+    """Collectives of some ranks only."""
+    stragglers: tuple[Count, ...]
+    """Ranks that the others wait for, worst first."""
+    saved_seconds: Annotated[NotNegative, SECONDS]
+    """What even work saves at most."""
+    share: Share
+    """Share of the whole, 0 to 1.
+
+    Of the mean span.
+    """
+    speedup: float | None
+    """Bound on the whole."""
+    waits: tuple[TimelineRankWait, ...]
+    """Waits of each rank."""
+
+
+@record
 class TimelineGap(Record):
     """Gap, in the answer of ``timeline``."""
 
@@ -316,6 +409,11 @@ class TimelineRecord(Record):
     """
     launches: TimelineLaunches
     """Launches and what they cost the host."""
+    communication: TimelineCommunication | None
+    """What kernels send between GPUs.
+
+    Kernels that communicate with other GPUs; null: there are none.
+    """
     products: tuple[TimelineProduct, ...]
     """Matrix products with their shapes.
 
@@ -336,6 +434,11 @@ class TimelineResult(TimelineRecord):
 
     others: tuple[TimelineRecord, ...]
     """The other timelines of these files."""
+    ranks: TimelineBalance | None
+    """How ranks waited for each other.
+
+    null: fewer than two ranks of these files ran the same collective.
+    """
     not_judged: May[tuple[NotJudgedRecord, ...]] = None
     """Parts of the files that could not be read, and why."""
 

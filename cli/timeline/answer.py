@@ -12,13 +12,14 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.timeline import text
+from gpuadvise.cli.timeline import communication, ranks, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
+    from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import (
         HostCalls,
         Timeline,
@@ -31,8 +32,15 @@ if TYPE_CHECKING:
 _NS = 1e9
 
 
-def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answer:
-    """Return the answer: the timeline with the longest span in full, the others beside it."""
+def answer(
+    request: TimelineRequest,
+    timelines: Sequence[TimelineCase],
+    balance: RankBalance | None = None,
+) -> Answer:
+    """Return the answer: the timeline with the longest span in full, the others beside it.
+
+    *balance* says how the ranks among them waited for each other.
+    """
     cases = sorted(timelines, key=lambda case: -case.timeline.span_ns)
     first = cases[0]
     device = first.timeline.device
@@ -61,11 +69,15 @@ def answer(request: TimelineRequest, timelines: Sequence[TimelineCase]) -> Answe
                     (case.file, note) for case in cases for note in case.timeline.notes
                 )
             ),
+            "ranks": None if balance is None else ranks.record(balance),
         },
         rows=kernels,
         columns=KERNEL_COLUMNS,
         blocks=lambda: text.blocks(
-            cases, top=_TEXT_LISTS if request.limit is None else request.limit, show=request.show
+            cases,
+            top=_TEXT_LISTS if request.limit is None else request.limit,
+            show=request.show,
+            balance=balance,
         ),
         notes=_notes(cases),
         failed=failed,
@@ -143,6 +155,7 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         "gaps": [_gap(gap) for gap in line.gaps],
         "synchronizations": [_calls(calls) for calls in line.synchronizations],
         "launches": _launches(line),
+        "communication": communication.record(line),
         "products": [
             {
                 "operator": product.operator,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from gpuadvise.advisor.timelines.ranks import RankRuns
 from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.options import Text, pick, read
@@ -53,11 +54,12 @@ def command(
         show=show,
         least_busy=read("fail_under", fail_under),
     )
-    cases = list(timelines_in(request.files, chosen_device(request.device)))
+    ranks = RankRuns()
+    cases = list(timelines_in(request.files, chosen_device(request.device), ranks))
     if plot is not None:
         from gpuadvise.cli.render.picture import save
         from gpuadvise.cli.timeline.lanes import draw, title
 
         longest = max((case.timeline for case in cases), key=lambda line: line.span_ns)
         save(plot, title(longest), lambda axes: draw(axes, longest))
-    return answer(request, cases)
+    return answer(request, cases, ranks.balance())

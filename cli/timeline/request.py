@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.case import TimelineCase
+    from gpuadvise.advisor.timelines.ranks import RankRuns
 
 STDIN = "-"
 
@@ -44,16 +45,18 @@ def chosen_device(options: Mapping[str, str | None]) -> Device | None:
     return choice_of(options).device
 
 
-def timelines_in(paths: Sequence[str], device: Device | None) -> Iterator[TimelineCase]:
+def timelines_in(
+    paths: Sequence[str], device: Device | None, ranks: RankRuns | None = None
+) -> Iterator[TimelineCase]:
     """Yield the timeline of each GPU in each file, and show how far reading has come.
 
-    Raises BadInput as the reader of a file does.
+    Their collectives are added to *ranks*. Raises BadInput as the reader of a file does.
     """
     from gpuadvise.advisor.timelines import case
 
     for path in paths:
         progress = Progress()
         try:
-            yield from case.timelines_in(path, device, progress.reading_bytes)
+            yield from case.timelines_in(path, device, progress.reading_bytes, ranks)
         finally:
             progress.end()

@@ -31,13 +31,14 @@ from gpuadvise.cli.blocks import (
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.emit import terminal_columns
 from gpuadvise.cli.render.kernel_names import shortened
-from gpuadvise.cli.timeline import lanes
+from gpuadvise.cli.timeline import communication, lanes, ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.timelines.activities import KernelShape
     from gpuadvise.advisor.timelines.case import TimelineCase
+    from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
 
@@ -80,15 +81,19 @@ _CHANGES = {
 }
 
 
-def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block]:
+def blocks(
+    cases: Sequence[TimelineCase], *, top: int, show: bool, balance: RankBalance | None = None
+) -> list[Block]:
     """Return the screen: the first of *cases* in full, below a table where there are several."""
     case = cases[0]
     line = case.timeline
     screen: list[Block] = []
     if len(cases) > 1:
         screen += [Line(f"{plural(len(cases), 'timeline')}; the longest span first", Tone.STRONG)]
+        screen += [Line(ranks.verdict(balance), Tone.STRONG)] if balance else []
         screen.append(_gpus(cases[:_MOST_GPUS]))
         screen += _hidden(len(cases) - _MOST_GPUS, "timeline", "--format json has all")
+        screen += ranks.blocks(balance) if balance else []
         screen.append(Line(""))
     screen += [Line(verdict(case), Tone.STRONG), Line(_title(line))]
     screen.append(LabelledFacts(tuple(_facts(case))))
@@ -98,6 +103,7 @@ def blocks(cases: Sequence[TimelineCase], *, top: int, show: bool) -> list[Block
         listed = line.kernels[: top or None]
         screen += [Heading("Kernels by time"), _kernels(listed, line)]
         screen += _hidden(len(line.kernels) - len(listed), "kernel", "--limit 0 lists all")
+    screen += communication.blocks(line)
     if line.copies:
         listed_copies = line.copies[:_MOST_COPIES]
         screen += [Heading("Copies"), _copies(listed_copies, case)]
@@ -179,6 +185,8 @@ def _facts(case: TimelineCase) -> Iterator[Fact]:
     line = case.timeline
     yield Fact("span", Cell(show_seconds(line.span_seconds)), "first to last activity of the GPU")
     yield _part("kernels", line.kernel_ns, line, _launched(line))
+    if line.communication:
+        yield communication.fact(line)
     if line.copies:
         beside = f"; {show_seconds(line.overlapped_copy_seconds)} of it beside kernels"
         count = sum(copies.calls for copies in line.copies)
