@@ -58,7 +58,9 @@ def named_baseline(word: str, command: str) -> str:
         return word
     from gpuadvise.advisor.backends.settings_file import read_settings
 
-    return read_settings(Path()).baselines.get(word, word).replace("{command}", command)
+    settings = read_settings(Path())
+    file = settings.baselines.get(word)
+    return word if file is None else str(settings.folder / file.replace("{command}", command))
 
 
 def number_in(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.user_files import read_small, unreadable
@@ -12,7 +14,6 @@ from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from gpuadvise.advisor.kernel_limits import KernelLimit
 
@@ -32,23 +33,42 @@ class Settings:
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
     exclude: tuple[str, ...] = ()  # patterns of paths below a folder, such as "third_party/*"
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     limits: tuple[KernelLimit, ...] = ()  # of kernels, by patterns of their names
     exceptions: tuple[KernelLimit, ...] = ()
     baselines: Mapping[str, str] = field(default_factory=dict)  # saved answers by their names
     file: str = "gpuadvise.toml"  # where they stand, for messages
+    folder: Path = field(default_factory=Path)  # what patterns and baselines are relative to
 
 
 _MARK = b"[tool.gpuadvise"  # what begins our tables in pyproject.toml
 _NAME = b"gpuadvise"  # what a file that has any names
+_ROOTS = (".git", ".hg")  # what the root of a repository holds
 
 
 def limits_are_set(folder: Path) -> bool:
-    """Return whether a file of settings in *folder* may hold limits; nothing is parsed."""
-    for name, marks in (("gpuadvise.toml", ()), ("pyproject.toml", (_MARK,))):
-        content = _content(folder / name)
-        if content is not None and all(mark in content for mark in (*marks, b"limits")):
-            return True
+    """Return whether a file of settings for *folder* may hold limits; nothing is parsed."""
+    for place in _searched(folder):
+        for name, marks in (("gpuadvise.toml", ()), ("pyproject.toml", (_MARK,))):
+            content = _content(place / name)
+            if content is not None and all(mark in content for mark in (*marks, b"limits")):
+                return True
     return False
+
+
+def _searched(folder: Path) -> tuple[Path, ...]:
+    """Return *folder* and the folders above it, up to the root of the repository.
+
+    Without a repository *folder* alone: what stands above may be anybody's, as in /tmp.
+    """
+    here = folder.absolute()
+    above: list[Path] = []
+    for place in (here, *here.parents):
+        if place != here:
+            above.append(place)
+        if any(os.path.exists(place / mark) for mark in _ROOTS):
+            return (folder, *above)
+    return (folder,)
 
 
 def _content(path: Path) -> bytes | None:
@@ -72,11 +92,16 @@ def _content(path: Path) -> bytes | None:
 
 
 def read_settings(folder: Path) -> Settings:
-    """Return the settings of *folder*: of ``gpuadvise.toml``, or of ``pyproject.toml``.
+    """Return the settings nearest to *folder*: its own, else of a folder above in its repository.
 
-    Raises BadInput with the file's name for settings that cannot be used, and where both files
-    hold some: a gate that stands in one must not go for the other's sake.
+    They stand in ``gpuadvise.toml`` or ``pyproject.toml``. Raises BadInput with the file's name for
+    settings that cannot be used, and where both files hold some: a gate that stands in one must not
+    go for the other's sake.
     """
+    return next(filter(None, map(_settings_in, _searched(folder))), Settings())
+
+
+def _settings_in(folder: Path) -> Settings | None:
     own, project = folder / "gpuadvise.toml", folder / "pyproject.toml"
     ours, theirs = _content(own), _content(project)
     if ours is not None:
@@ -88,7 +113,7 @@ def read_settings(folder: Path) -> Settings:
         return _settings(own, _toml(own.name, ours))
     tool = _toml(project.name, theirs).get("tool") if theirs and _NAME in theirs else None
     table = tool.get("gpuadvise") if isinstance(tool, dict) else None
-    return _settings(project, table) if table is not None else Settings()
+    return _settings(project, table) if table is not None else None
 
 
 def _settings(path: Path, table: object) -> Settings:
@@ -102,6 +127,11 @@ def _settings(path: Path, table: object) -> Settings:
             raise BadInput("A table of names and files belongs here.")
         return {str(name): text(file) for name, file in value.items()}
 
+    def rules_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, dict):
+            raise BadInput("A table of patterns and lists of rules belongs here.")
+        return {str(pattern): texts(rules) for pattern, rules in value.items()}
+
     keys = KeyTable(
         Settings,
         {
@@ -109,13 +139,14 @@ def _settings(path: Path, table: object) -> Settings:
             "ignore": Key("ignore", texts),
             "fail_on": Key("fail_on", text),
             "exclude": Key("exclude", texts),
+            "per_file_ignores": Key("per_file_ignores", rules_by_pattern),
             "limits": Key("limits", limits),
             "exceptions": Key("exceptions", exceptions),
             "baselines": Key("baselines", baseline_files),
         },
     )
     try:
-        return replace(keys.value(table, ()), file=path.name)  # type: ignore[no-any-return]
+        return replace(keys.value(table, ()), file=path.name, folder=path.parent)  # type: ignore[no-any-return]
     except DescriptionFault as fault:
         key = f"{fault.path[-1]}: " if fault.path else ""
         raise BadInput(f"{path.name}: {key}{fault.message}", hint=fault.hint) from None

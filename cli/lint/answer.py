@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.lint.file_rules import FileRules
     from gpuadvise.cli.lint.gather import SourceFile
     from gpuadvise.cli.not_judged import NotJudged
 
@@ -31,14 +32,14 @@ _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Ton
 def answer(
     read: Sequence[SourceFile],
     inputs: Mapping[str, Any],
-    limit: Priority | None,
+    rules: FileRules,
     left: Sequence[NotJudged],
     notes: Sequence[str] = (),
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
-    failed, code = verdict(read, seen, limit, left)
+    failed, code = verdict(read, seen, rules, left)
     return Answer(
         command="lint",
         device=None,
@@ -101,14 +102,17 @@ def said(left: Sequence[NotJudged]) -> list[str]:
 def verdict(
     read: Sequence[SourceFile],
     seen: Sequence[Diagnostic],
-    limit: Priority | None,
+    rules: FileRules,
     left: Sequence[NotJudged],
 ) -> tuple[Sequence[str], Exit]:
-    """Return why the gate at *limit* says no, and the exit code; *left* was not judged.
+    """Return why the gate of *rules* says no, and the exit code; *left* was not judged.
 
     Raises BadInput where a gate would pass because every file is of another vendor's compiler.
     """
-    met = [d for d in seen if limit and rule_of(d.rule).priority.rank <= limit.rank]
+    met = [
+        d for d in seen if (at := rules.limit(d.file)) and rule_of(d.rule).priority.rank <= at.rank
+    ]
+    limit = rules.strictest([*(source.path for source in read), *(item.path for item in left)])
     if met:
         return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
     if (

@@ -7,34 +7,29 @@ import re
 import stat
 import sys
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
-from gpuadvise.cli.exits import Exit, threshold
+from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.lint.answer import answer, said, verdict
+from gpuadvise.cli.lint.file_rules import FileRules
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.cli.parameters import argument
 from gpuadvise.rules.guide import rule_of
-from gpuadvise.rules.select import among, selected
-from gpuadvise.rules.source import CHECKED, OPT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.cli.not_judged import NotJudged
-    from gpuadvise.rules.model import Priority
 
 EXAMPLES = """\
   gpuadvise lint kernel.cu
@@ -65,23 +60,22 @@ def command(
     get: Get = None,
 ) -> Answer | Exit:
     """Say which faults FILE shows, where, and what to write instead."""
-    settings = read_settings(Path())
-    option = "--fail-on" if fail_on else f"{settings.file}: fail_on"
-    limit = threshold(option, fail_on or settings.fail_on)
+    rules = FileRules(select=_names(select), ignore=_names(ignore), fail_on=fail_on)
     left: list[NotJudged] = []
     notes: list[str] = []  # of what is left out on purpose
-    chosen, left_out = _names(select), _names(ignore)
-    rules = _rules(chosen, left_out, settings)
-    read = list(sources(files, select=rules, exclude=settings.exclude, left=left, notes=notes))
+    read = list(sources(files, rules, left=left, notes=notes))
     lacking = [source.lacking for source in read if source.lacking]
     if lacking and len(lacking) == len(read):
         raise lacking[0]
-    if limit is not None and not read and not left:
+    limit = rules.strictest([*files, *(source.path for source in read)])
+    if limit and not read and not left and not any(map(rules.excludes, files)):
         raise BadInput(
-            f"{option} has nothing to compare: there is no source file in {quoted_path(files[0])}.",
+            f"{rules.option(files[0])} has nothing to compare: there is no source file in "
+            f"{quoted_path(files[0])}.",
             hint=f"lint reads {and_list(SUFFIXES)}.",
         )
-    if fail_on and limit and not any(rule_of(i).priority.rank <= limit.rank for i in rules):
+    checked = frozenset[str]().union(*(rules.of(path) for path in files))
+    if fail_on and limit and not any(rule_of(i).priority.rank <= limit.rank for i in checked):
         raise BadInput(
             f"--fail-on {limit}: no rule that is left has that priority.",
             hint="A check that cannot fail must not look like one that passed.",
@@ -99,41 +93,23 @@ def command(
             if source.cells
         ]
         read = [source for source in read if not source.cells]
-        return _mend(read, rules, limit, write=fix and not diff, left=left, notes=notes)
-    inputs = {"files": files, "select": chosen, "ignore": left_out, "fail_on": fail_on}
-    return answer(read, inputs, limit, left, notes)
+        return _mend(read, rules, write=fix and not diff, left=left, notes=notes)
+    inputs = {
+        "files": files,
+        "select": list(rules.select),
+        "ignore": list(rules.ignore),
+        "fail_on": fail_on,
+    }
+    return answer(read, inputs, rules, left, notes)
 
 
-def _names(words: str | None) -> list[str]:
-    return [word.strip() for word in (words or "").split(",") if word.strip()]
-
-
-def _rules(select: list[str], ignore: list[str], settings: Settings) -> frozenset[str]:
-    """Return the ids that options and settings leave; --select stands instead of theirs.
-
-    Rules that the source alone does not prove run only when they are named.
-    """
-    if not (select or ignore or settings.select or settings.ignore):
-        return CHECKED - OPT_IN  # without loading a rule
-    from gpuadvise.rules.guide import RULES
-
-    place = f"{settings.file}: "
-    theirs = selected(RULES, () if select else settings.select, settings.ignore, place=place)
-    left = {rule.id for rule in among(selected(RULES, select, ignore), theirs)}
-    named = frozenset(select or settings.select)
-    checked = frozenset(i for i in left if i in CHECKED and (i not in OPT_IN or i in named))
-    if not checked:
-        raise BadInput(
-            "No rule is left that lint could check.",
-            hint=f"--select, --ignore and {settings.file} exclude them all; see docs/lint.md.",
-        )
-    return checked
+def _names(words: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in (words or "").split(",") if word.strip())
 
 
 def _mend(
     read: list[SourceFile],
-    rules: frozenset[str],
-    limit: Priority | None,
+    rules: FileRules,
     *,
     write: bool,
     left: Sequence[NotJudged],
@@ -145,7 +121,7 @@ def _mend(
     fixed = 0
     remaining: list[Diagnostic] = []
     for source in read:
-        after, count = (source, 0) if source.lacking else _mended(source, rules)
+        after, count = (source, 0) if source.lacking else _mended(source, rules.of(source.path))
         if write and count and os.path.islink(source.path):
             note(f"{quoted_path(source.path)}: a link, left alone; name the file itself.")
             after, count = source, 0
@@ -161,7 +137,7 @@ def _mend(
         place = ", standard input on standard output"
     else:
         place = ""
-    failed, code = verdict(read, remaining, limit, left)
+    failed, code = verdict(read, remaining, rules, left)
     done = f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}{place}."
     note(*notes, *said(left), done, *failed)
     return code

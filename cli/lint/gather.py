@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from gpuadvise.advisor.source.language import SyntaxFault
+    from gpuadvise.cli.lint.file_rules import FileRules
 
 STDIN = "<stdin>"
 # Folders that hold no sources of the project itself.
@@ -51,9 +51,8 @@ class SourceFile:
 
 def sources(
     files: list[str],
+    rules: FileRules,
     *,
-    select: Collection[str],
-    exclude: Collection[str],
     left: list[NotJudged],
     notes: list[str],
 ) -> Iterator[SourceFile]:
@@ -61,25 +60,26 @@ def sources(
 
     A file that cannot be read is an error when it was named. What else cannot be judged is added
     to *left*: files and folders below a named one that cannot be read, files that would take too
-    long, code that the parser did not follow, HIP. Patterns in *exclude* leave out files of
-    folders; they match paths, folders and file names. *notes* name links to folders, which are
-    not followed.
+    long, code that the parser did not follow, HIP. *notes* name links to folders, which are not followed, and
+    named files that the settings exclude, as hooks of commits name every file.
     """
     for name in files:
         if name == "-":
             data = sys.stdin.buffer.read(LARGEST + 1)
             python = _is_python_content("standard input", data)
-            source = _parsed(STDIN, data, select, left, python=python)
+            source = _parsed(STDIN, data, rules.of(STDIN), left, python=python)
             yield _checked_python(source, data, left) if source.python else source
         elif Path(name).is_dir():
-            for path in _below(name, exclude, left, notes):
+            for path in _below(name, rules, left, notes):
                 try:
-                    yield _named_source(path, select, left)
+                    yield _named_source(path, rules.of(path), left)
                 except BadInput as error:
                     left.append(_left_out(path, error.message))
+        elif rules.excludes(name):
+            notes.append(f"{quoted_path(name)}: left out by {rules.settings(name).file}: exclude.")
         else:
             _refuse_other_kinds(name)
-            source = _named_source(name, select, left)
+            source = _named_source(name, rules.of(name), left)
             # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
             yield _checked_python(source, source.data, left) if source.python else source
 
@@ -115,9 +115,7 @@ def _checked_python(source: SourceFile, data: bytes, left: list[NotJudged]) -> S
     return _unparsed(source.path, data, fault, left) if fault else source
 
 
-def _below(
-    folder: str, exclude: Collection[str], left: list[NotJudged], notes: list[str]
-) -> Iterator[str]:
+def _below(folder: str, rules: FileRules, left: list[NotJudged], notes: list[str]) -> Iterator[str]:
     def unlisted(error: OSError) -> None:
         path = os.fsdecode(error.filename or folder)
         message = unreadable(error, quoted_path(path)).message
@@ -125,19 +123,13 @@ def _below(
 
     for here, folders, names in os.walk(folder, onerror=unlisted):
         kept = [f for f in folders if f not in _SKIPPED]
-        folders[:] = sorted(f for f in kept if not _excluded(os.path.join(here, f), exclude))
+        folders[:] = sorted(f for f in kept if not rules.excludes(os.path.join(here, f)))
         links = [f for f in folders if os.path.islink(os.path.join(here, f))]
         notes += [f"{quoted_path(os.path.join(here, f))}: a link, not followed." for f in links]
         for name in sorted(names):
             path = os.path.join(here, name)
-            if name.lower().endswith(SUFFIXES) and not _excluded(path, exclude):
+            if name.lower().endswith(SUFFIXES) and not rules.excludes(path):
                 yield path
-
-
-def _excluded(path: str, patterns: Collection[str]) -> bool:
-    """Whether a pattern matches the path, the path below the working folder, or the last name."""
-    forms = (path, os.path.relpath(path), os.path.basename(path))
-    return any(fnmatch(form, pattern.rstrip("/")) for pattern in patterns for form in forms)
 
 
 def _read(path: str) -> bytes:

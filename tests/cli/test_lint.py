@@ -88,6 +88,67 @@ def test_sarif_holds_spans_fixes_and_what_is_accepted(kernel: Path, cli) -> None
     assert mended == line.replace("0.3", "0.3f")
 
 
+def test_settings_are_those_nearest_to_each_file(tmp_path: Path, monkeypatch, cli) -> None:
+    """As of ruff, mypy and pytest: from the file upwards, to the root of the repository."""
+    (tmp_path / "gpuadvise.toml").write_text('fail_on = "low"')  # above the repository
+    project = tmp_path / "project"
+    for folder in (project / ".git", project / "src" / "deep", project / "old"):
+        folder.mkdir(parents=True)
+    (project / "pyproject.toml").write_text(
+        '[tool.gpuadvise]\nfail_on = "high"\nignore = ["divergent-barriers"]\nexclude = ["third_party"]\n'
+    )
+    (project / "old" / "gpuadvise.toml").write_text(
+        'select = ["divergent-barriers"]\nfail_on = "high"'
+    )
+    for place in ("src/deep/k.cu", "old/k.cu"):
+        (project / place).write_text(KERNEL)
+    monkeypatch.chdir(project / "src" / "deep")
+    below = cli("lint", "k.cu", "--json")
+    assert [f["rule"] for f in json.loads(below.out)["findings"]] == ["implicit-double"]
+    assert below.code == 0
+    monkeypatch.chdir(tmp_path)
+    above = cli("lint", "project", "--json")
+    assert above.code == 1
+    assert [(f["location"]["file"], f["rule"]) for f in json.loads(above.out)["findings"]] == [
+        ("project/old/k.cu", "divergent-barriers"),
+        ("project/src/deep/k.cu", "implicit-double"),
+    ]
+    assert cli("lint", "project/src").code == 0
+
+
+def test_exclude_holds_for_named_files(kernel: Path, cli) -> None:
+    """Hooks of commits name every file that changed."""
+    folder = kernel.with_name("third_party") / "lib"
+    folder.mkdir(parents=True)
+    (folder / "k.cu").write_text(KERNEL)
+    (kernel.parent / "gpuadvise.toml").write_text('exclude = ["third_party"]\nfail_on = "high"')
+    ran = cli("lint", "third_party/lib/k.cu")
+    assert (ran.code, ran.err) == (
+        0,
+        'note: "third_party/lib/k.cu": left out by gpuadvise.toml: exclude.\n',
+    )
+    assert "nothing was judged" in ran.out
+    assert cli("lint", "third_party/lib/k.cu", "k.cu").code == 1
+    assert cli("lint", ".", "--get", "files").out == "1\n"
+
+
+def test_rules_ignored_in_some_files(kernel: Path, cli) -> None:
+    tests = kernel.with_name("tests")
+    tests.mkdir()
+    (tests / "t.cu").write_text(KERNEL)
+    (kernel.parent / "gpuadvise.toml").write_text(
+        '[per_file_ignores]\n"tests/*" = ["correctness", "low"]\n"k.cu" = ["implicit-double"]'
+    )
+    found = json.loads(cli("lint", ".", "--json").out)["findings"]
+    assert [(f["location"]["file"], f["rule"]) for f in found] == [("./k.cu", "divergent-barriers")]
+    (kernel.parent / "gpuadvise.toml").write_text('[per_file_ignores]\n"*.cu" = ["no-such-rule"]')
+    ran = cli("lint", "k.cu")
+    assert ran.code == 2
+    assert "per_file_ignores" in ran.err
+    (kernel.parent / "gpuadvise.toml").write_text('per_file_ignores = ["k.cu"]')
+    assert "per_file_ignores" in cli("lint", "k.cu").err
+
+
 # What GitLab's documentation asks of each entry of a Code Quality report.
 GITLAB = Draft202012Validator(
     {
