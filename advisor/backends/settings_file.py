@@ -59,16 +59,17 @@ def limits_are_set(folder: Path) -> bool:
 def _searched(folder: Path) -> tuple[Path, ...]:
     """Return *folder* and the folders above it, up to the root of the repository.
 
-    Without a repository *folder* alone: what stands above may be anybody's, as in /tmp.
+    Without a repository up to the working folder; where that is not above, *folder* alone: what
+    stands higher may be anybody's, as in /tmp.
     """
-    here = folder.absolute()
+    here, call = folder.absolute(), Path().absolute()
     above: list[Path] = []
     for place in (here, *here.parents):
         if place != here:
             above.append(place)
         if any(os.path.exists(place / mark) for mark in _ROOTS):
             return (folder, *above)
-    return (folder,)
+    return (folder, *(place for place in above if place.is_relative_to(call)))
 
 
 def _content(path: Path) -> bytes | None:

@@ -30,9 +30,8 @@ class FileRules:
 
     def settings(self, path: str) -> Settings:
         """Return the settings nearest to the file or folder *path*; raises BadInput."""
-        # What may not be opened has no settings of its own, and is not judged.
-        own = os.path.isdir(path) and os.access(path, os.X_OK)
-        folder = path if own else os.path.dirname(path)
+        # A folder that may not be entered holds no settings for anybody, and is not judged.
+        folder = path if os.path.isdir(os.path.join(path, ".")) else os.path.dirname(path)
         if folder not in self._settings:
             self._settings[folder] = read_settings(Path(folder))
         return self._settings[folder]
