@@ -13,6 +13,7 @@ from gpuadvise.advisor.facts import timeline as traced
 from gpuadvise.advisor.facts import timing
 from gpuadvise.advisor.facts.access import Access, Space
 from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
+from gpuadvise.advisor.facts.ranks import RankWaits
 from gpuadvise.advisor.transfers.copies import Direction
 
 if TYPE_CHECKING:
@@ -241,6 +242,17 @@ TIMELINE = KeyTable(
         "hidden_graphs": Key("hidden_graphs", v.flag),
         "recorder": Key("recorder", v.text),
         "products": Key("products", one_or_more(PRODUCT)),
+    },
+)
+
+RANKS = KeyTable(
+    RankWaits,
+    {
+        "count": Key("count", v.whole(2)),
+        "span": Key("span_seconds", v.seconds),
+        "waited": Key("waited_seconds", v.seconds_or_none),
+        "late": Key("late", v.wholes),
+        "collectives": Key("collectives", v.whole()),
     },
 )
 

@@ -186,9 +186,11 @@ class EvidenceFiles:
         """Yield each recorded run, and its kernels where no profile describes them better."""
         if not self.runs:
             return
-        from gpuadvise.advisor.timelines.case import run_names
-        from gpuadvise.advisor.timelines.evidence import facts_of_timeline
+        from gpuadvise.advisor.timelines.case import balance_of, run_names
+        from gpuadvise.advisor.timelines.evidence import facts_of_ranks, facts_of_timeline
 
+        if (balance := balance_of(self.runs)) is not None:
+            yield Described(facts=facts_of_ranks(balance))
         for case, run in zip(self.runs, run_names(self.runs), strict=True):
             for facts in facts_of_timeline(case.timeline):
                 if facts.kernel is None:

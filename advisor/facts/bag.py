@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Compiled, LaunchBounds, Observation
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Transfer, Work
@@ -416,6 +417,14 @@ class Facts:
         read=keys.TILE,
         toml="""
         tile = { bytes = "16KiB", element = 16, through = "registers", row_stride = 4096 }
+        """,
+    )
+    ranks: RankWaits | None = fact(
+        "Give a folder with a recorded run for each rank: `gpuadvise advise traces/`.",
+        read=keys.RANKS,
+        toml="""
+        # How ranks waited for each other in collectives; a folder of their traces fills this.
+        ranks = { count = 8, span = "100ms", waited = "30ms", late = [7], collectives = 120 }
         """,
     )
     allocations: Allocations | None = fact(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.timelines.ranks import RankRuns
+    from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
     from gpuadvise.advisor.timelines.what_if import WhatIf
@@ -93,21 +94,34 @@ def run_names(cases: Sequence[TimelineCase]) -> list[str | None]:
     return list(names)
 
 
+def balance_of(cases: Sequence[TimelineCase]) -> RankBalance | None:
+    """Return how the ranks among *cases* waited for each other; None where that cannot be told.
+
+    A rank is known by its number in the recording; GPUs that share a recording are ranks, too.
+    """
+    from gpuadvise.advisor.timelines.ranks import RankRuns
+
+    gpus = Counter(case.place for case in cases)
+    ranks = RankRuns()
+    for case in cases:
+        line = case.timeline
+        number = line.gpu if gpus[case.place] > 1 else line.rank
+        if number is not None:
+            ranks.add(line, number)
+    return ranks.balance()
+
+
 def line_name(line: Timeline) -> str:
     """Return which GPU *line* is of, with the rank where it is known."""
     return f"GPU {line.gpu}" if line.rank is None else f"rank {line.rank}, GPU {line.gpu}"
 
 
 def timelines_in(
-    path: str,
-    device: Device | None,
-    progress: Callable[[int], None] | None = None,
-    ranks: RankRuns | None = None,
+    path: str, device: Device | None, progress: Callable[[int], None] | None = None
 ) -> Iterator[TimelineCase]:
     """Yield the timeline of each GPU in the file or folder *path* (``-``: stdin), a recording at a time.
 
-    *device* is the GPU of files that name none; *progress* is told the bytes read so far. The
-    collectives of GPUs whose rank is known, or that share a file, are added to *ranks*. Raises
+    *device* is the GPU of files that name none; *progress* is told the bytes read so far. Raises
     BadInput for a file that is no timeline, and for one without work of a GPU.
     """
     from gpuadvise.advisor.timelines.read import read_recordings
@@ -119,7 +133,4 @@ def timelines_in(
         except BadInput as error:
             raise BadInput(f"{quoted_path(path)}: {error.message}") from None
         for timeline in timelines:
-            number = timeline.gpu if len(timelines) > 1 else timeline.rank
-            if ranks is not None and number is not None:
-                ranks.add(recording.gpus[timeline.gpu], timeline, number)
             yield TimelineCase(file=path, member=recording.member, timeline=timeline)

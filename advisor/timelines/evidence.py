@@ -19,6 +19,7 @@ from gpuadvise.advisor.facts.library_kernels import (
     is_library_product,
     loads_single_halves,
 )
+from gpuadvise.advisor.facts.ranks import RankWaits
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, TracedProduct, TracedRun
 from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
@@ -33,6 +34,7 @@ from gpuadvise.advisor.transfers.links import default_link_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.transfers.links import LinkModel
 
@@ -78,6 +80,21 @@ def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:
     for kernel in timeline.kernels[:_MOST_KERNELS]:
         if _tells(kernel, timeline):
             yield kernel_facts(kernel, timeline)
+
+
+def facts_of_ranks(balance: RankBalance) -> Facts:
+    """Return how the ranks of a program waited for each other."""
+    numbers = [one.rank for one in balance.ranks]
+    return Facts(
+        kernel=f"ranks {min(numbers)} to {max(numbers)}",
+        ranks=RankWaits(
+            count=len(numbers),
+            span_seconds=balance.span_ns / _NS,
+            waited_seconds=balance.saved_ns / _NS,
+            late=tuple(one.rank for one in balance.stragglers),
+            collectives=balance.collectives,
+        ),
+    )
 
 
 def run_facts(timeline: Timeline) -> Facts:

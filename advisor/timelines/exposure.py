@@ -10,7 +10,7 @@ from gpuadvise.advisor.timelines.tally import Tally
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.activities import Activities
-    from gpuadvise.advisor.timelines.collectives import Collective
+    from gpuadvise.advisor.timelines.collectives import Collective, CollectiveRuns
 
 _NS = 1e9
 
@@ -48,6 +48,7 @@ class Communication:
     total_ns: int
     exposed_ns: int
     collectives: tuple[TracedCollective, ...]  # the longest total first
+    runs: CollectiveRuns  # each of them, in order of time
 
     @property
     def hidden_ns(self) -> int:
@@ -73,6 +74,7 @@ def communication_of(activities: Activities) -> Communication | None:
         total_ns=total_ns,
         exposed_ns=total_ns - hidden_ns,
         collectives=_collectives(activities),
+        runs=activities.collectives,
     )
 
 

@@ -18,7 +18,6 @@ from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.advisor.timelines.activities import Activities
     from gpuadvise.advisor.timelines.timeline import Timeline
 
 _NS = 1e9
@@ -115,14 +114,14 @@ class RankRuns:
     def __len__(self) -> int:
         return len(self._ranks)
 
-    def add(self, activities: Activities, line: Timeline, number: int) -> None:
+    def add(self, line: Timeline, number: int) -> None:
         """Add the collectives of rank *number*, whose timeline is *line*."""
         communication = line.communication
         place = len(self._ranks)
         exposed = 0.0 if communication is None else 1 - communication.hidden_share
         self._ranks.append(_Rank(number=number, span_ns=line.span_ns, exposed=exposed))
         before: dict[int, int] = {}
-        for collective, start, end in activities.collectives:
+        for collective, start, end in communication.runs if communication else ():
             if not _comparable(collective):
                 continue
             kind = self._kinds.setdefault(collective, len(self._kinds))

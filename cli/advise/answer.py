@@ -473,7 +473,7 @@ def _headline(advised: AdviceReports) -> str:
         return f"{subject}{on}: {verdict}"
     runs = sum(map(_is_run, advised.reports))
     files = sum(map(_is_of_file, advised.reports))
-    kernels = len(advised.reports) - runs - files
+    kernels = sum("ranks" not in report.known for report in advised.reports) - runs - files
     nouns = ((runs, "run"), (kernels, "kernel"), (files, "file"))
     return f"{and_list([plural(count, noun) for count, noun in nouns if count])}: {verdict}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from gpuadvise.advisor.timelines.ranks import RankRuns
+from gpuadvise.advisor.timelines.case import balance_of
 from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.options import Text, pick, read
@@ -54,12 +54,11 @@ def command(
         show=show,
         least_busy=read("fail_under", fail_under),
     )
-    ranks = RankRuns()
-    cases = list(timelines_in(request.files, chosen_device(request.device), ranks))
+    cases = list(timelines_in(request.files, chosen_device(request.device)))
     if plot is not None:
         from gpuadvise.cli.render.picture import save
         from gpuadvise.cli.timeline.lanes import draw, title
 
         longest = max((case.timeline for case in cases), key=lambda line: line.span_ns)
         save(plot, title(longest), lambda axes: draw(axes, longest))
-    return answer(request, cases, ranks.balance())
+    return answer(request, cases, balance_of(cases))

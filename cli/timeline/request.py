@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.case import TimelineCase
-    from gpuadvise.advisor.timelines.ranks import RankRuns
 
 STDIN = "-"
 
@@ -45,18 +44,16 @@ def chosen_device(options: Mapping[str, str | None]) -> Device | None:
     return choice_of(options).device
 
 
-def timelines_in(
-    paths: Sequence[str], device: Device | None, ranks: RankRuns | None = None
-) -> Iterator[TimelineCase]:
+def timelines_in(paths: Sequence[str], device: Device | None) -> Iterator[TimelineCase]:
     """Yield the timeline of each GPU in each file, and show how far reading has come.
 
-    Their collectives are added to *ranks*. Raises BadInput as the reader of a file does.
+    Raises BadInput as the reader of a file does.
     """
     from gpuadvise.advisor.timelines import case
 
     for path in paths:
         progress = Progress()
         try:
-            yield from case.timelines_in(path, device, progress.reading_bytes, ranks)
+            yield from case.timelines_in(path, device, progress.reading_bytes)
         finally:
             progress.end()

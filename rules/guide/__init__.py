@@ -21,6 +21,7 @@ _MODULES = (
     "hidden_graphs",
     "host_round_trip",
     "launch_bound",
+    "uneven_ranks",
     "library_available",
     "tree_reduction",
     "untiled_product",

@@ -144,7 +144,7 @@ def balance_of(path: Path, arrivals: list[list[float]], **args: Any) -> RankBala
         line_of(path, [*events, traces.kernel(1000, 1)], rank)
         (recording,) = read_recordings(str(path))
         (line,) = timelines_of(recording)
-        ranks.add(recording.gpus[0], line, rank)
+        ranks.add(line, rank)
     return ranks.balance()
 
 

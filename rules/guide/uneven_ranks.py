@@ -1,0 +1,105 @@
+"""Ranks of a distributed program that wait for each other in collectives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import capitalized
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.model import (
+    PASSED,
+    Advice,
+    Examples,
+    Gain,
+    GainKind,
+    Kind,
+    Priority,
+    Rule,
+    Topic,
+    Verdict,
+)
+from gpuadvise.rules.sources import cited
+from gpuadvise.rules.thresholds import NOTICEABLE
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.ranks import RankWaits
+
+_MUCH = number(
+    0.15, "wait for other ranks that is urgent", "share", "our judgement", LaunchSet.RECORDED
+)
+# Where all of the span is waiting, nothing bounds the gain.
+_MOST = number(0.99, "wait for other ranks, at most", "share", "our judgement")
+
+
+def check(ranks: RankWaits) -> Verdict:
+    """Advise when ranks wait for each other for 5 % of their time or more."""
+    if ranks.share < NOTICEABLE:
+        return PASSED
+    saved = min(ranks.share, _MOST)
+    waited = f"{show_seconds(ranks.waited_seconds)} of {show_seconds(ranks.span_seconds)}"
+    return Advice(
+        message=(
+            f"The {ranks.count} ranks wait {waited} ({show_share(ranks.share)}, the mean of them) for "
+            f"the last to come to a collective, and no kernel runs meanwhile. {_who(ranks)}"
+        ),
+        action=_action(ranks),
+        evidence=(
+            traced("ranks", ranks.count, "ranks"),
+            traced("waited, mean of the ranks", ranks.waited_seconds, "s"),
+            traced("span, mean of the ranks", ranks.span_seconds, "s"),
+        ),
+        gain=Gain(
+            kind=GainKind.RUN_TIME,
+            upper_bound=1 / (1 - saved),
+            how="span / (span - mean wait for other ranks), as if each had the mean of the work",
+        ),
+        priority=Priority.HIGH if ranks.share >= _MUCH else Priority.MEDIUM,
+    )
+
+
+def _who(ranks: RankWaits) -> str:
+    if not ranks.late:
+        return "They take turns in being the last."
+    return f"{capitalized(ranks.late_words)} came last where the others waited longest."
+
+
+def _action(ranks: RankWaits) -> str:
+    if not ranks.late:
+        return (
+            "Make the work of each step even: batches of samples of like length, the same number of "
+            "tokens on each rank, shards of tables by their use instead of their number."
+        )
+    return (
+        f"Look at what {ranks.late_words} does between collectives: a larger share of the data, longer "
+        "samples, a shard of hot rows, work of one rank alone such as logging and checkpoints. The same "
+        "work there, yet slower, is the machine: gpuadvise doctor on its host compares clocks and links."
+    )
+
+
+RULE = Rule(
+    id="uneven-ranks",
+    title="Give all ranks the same work",
+    topic=Topic.APPLICATION,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.TIMING,),
+    why="A collective ends when the last rank has come, so the slowest rank sets the pace of all.",
+    when="The mean rank of a recorded run waits in collectives for 5 % of its span or more, while no kernel computes.",
+    citations=(
+        cited(
+            "Holistic Trace Analysis: Trace Collection, Analysis and Visualization",
+            "Potential stragglers",
+            "https://hta.readthedocs.io/",
+        ),
+    ),
+    check=check,
+    examples=Examples(
+        fires={"ranks": {"count": 8, "span": "100ms", "waited": "30ms", "late": [7]}},
+        quiet={"ranks": {"count": 8, "span": "100ms", "waited": "3ms", "late": [7]}},
+        edges=(
+            {"ranks": {"count": 8, "span": "100ms", "waited": "5.1ms"}},
+            {"ranks": {"count": 8, "span": "100ms", "waited": "4.9ms"}},
+        ),
+    ),
+)
