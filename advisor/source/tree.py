@@ -103,6 +103,11 @@ _READ = 1 << 16  # bytes that the parser is given at a time
 # Nodes that questions about a file may look at: no header of the CUDA toolkit asks for one for each byte.
 MOST_WORK = 500_000
 MOST_WORK_PER_BYTE = 10
+# What a file may take of a processor, its parsing and all questions together: forty times what the slowest of 700
+# headers of the CUDA toolkit takes, 0.75 us for a byte.
+MOST_FILE_SECONDS = 1.8
+MOST_FILE_SECONDS_PER_BYTE = 18e-6
+_LOOKED_AT = 20_000  # nodes between two looks at the clock
 # Nodes of bodies that are held at once, some 250 bytes each.
 _MOST_HELD = 200_000
 _BRACKETS = re.compile(
@@ -320,7 +325,9 @@ class Tree:
     def __init__(self, text: bytes, file: str) -> None:
         self._text = text
         self._file = file
+        self._deadline = time.process_time() + most_seconds(len(text))
         self._work_left = MOST_WORK + MOST_WORK_PER_BYTE * len(text)
+        self._next_look = self._work_left - _LOOKED_AT
         self._pieces = pieces_of(text)
         self._parsed: tuple[int, Any] | None = None
         self._outside = _Nodes()
@@ -351,7 +358,7 @@ class Tree:
     def _tree_of(self, text: bytes) -> Any:
         """Return the parser's own tree of *text*; raises TooCostly."""
         parser = _parser()[0]
-        budget = _Budget()
+        budget = _Budget(self._deadline)
         try:
             return parser.parse(
                 lambda at, _: text[at : at + _READ], progress_callback=budget.is_over
@@ -362,9 +369,13 @@ class Tree:
 
     def count_work(self, nodes: int) -> None:
         """Take *nodes* that a question looks at from what the file may cost; raises TooCostly."""
-        self._work_left -= nodes
-        if self._work_left < 0:
+        self._work_left = left = self._work_left - nodes
+        if left < 0:
             raise too_costly(self._file)
+        if left < self._next_look:
+            self._next_look = left - _LOOKED_AT
+            if time.process_time() > self._deadline:
+                raise too_costly(self._file)
 
     def outside(self, kind: str) -> list[Node]:
         """Return the nodes of *kind* that stand in no function, in order."""
@@ -495,9 +506,10 @@ def _missing(error: ImportError | ValueError) -> Unavailable:
 class _Budget:
     """Says to the parser when a text has cost it too much, for as much of it as it has read."""
 
-    __slots__ = ("_began", "_furthest", "_memory", "_reports")
+    __slots__ = ("_began", "_deadline", "_furthest", "_memory", "_reports")
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
         self._reports = self._furthest = 0
         self._began = time.process_time()
         self._memory = _peak_memory()
@@ -511,8 +523,9 @@ class _Budget:
         furthest = self._furthest
         if reports > MOST_REPORTS + furthest * MOST_REPORTS_PER_KILOBYTE // 1000:
             return True
-        seconds = time.process_time() - self._began
-        if seconds > MOST_SECONDS + furthest * MOST_SECONDS_PER_BYTE:
+        now = time.process_time()
+        limit = self._began + MOST_SECONDS + furthest * MOST_SECONDS_PER_BYTE
+        if now > limit or now > self._deadline:
             return True
         memory = _peak_memory() - self._memory
         return memory > MOST_MEMORY + furthest * MOST_MEMORY_PER_BYTE
@@ -527,6 +540,11 @@ def _peak_memory() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def most_seconds(size: int) -> float:
+    """Return how long a file of *size* bytes may keep a processor busy."""
+    return max(MOST_FILE_SECONDS, size * MOST_FILE_SECONDS_PER_BYTE)
 
 
 def parse(text: bytes, file: str) -> Tree:

@@ -6,12 +6,14 @@ import os
 import re
 import stat
 import sys
+import time
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.observations import SUFFIXES
+from gpuadvise.advisor.source.tree import most_seconds
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
@@ -144,11 +146,16 @@ def _mend(
 
 
 def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[SourceFile, int]:
-    """Return the file after its fixes and how many there were; one fix may uncover another."""
+    """Return the file after its fixes and how many there were; one fix may uncover another.
+
+    All rounds together take about as long as one file may: what is left then stays a fault.
+    """
     from gpuadvise.advisor.source.fixes import mended
 
-    count = 0
+    count, deadline = 0, time.process_time() + most_seconds(len(source.data)) / 2
     for _ in range(_MOST_ROUNDS):
+        if time.process_time() > deadline:
+            break
         result = mended(source.data, source.linted.diagnostics, python=source.python)
         if not result.fixed:
             break

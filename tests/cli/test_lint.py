@@ -612,3 +612,12 @@ def test_a_patch_applies(end: str, kernel: Path) -> None:
     kernel.write_bytes(text.encode())
     subprocess.run([*lint, "--fix"], cwd=kernel.parent, check=True)
     assert kernel.read_bytes() == patched != text.encode()
+
+
+def test_rounds_of_fixes_end_with_the_time_of_a_file(kernel: Path, cli, monkeypatch) -> None:
+    kernel.write_text(KERNEL.replace("x * 0.3", "powf(x * 0.3, 2.0f)"))
+    whole = cli("lint", "k.cu", "--diff").out
+    monkeypatch.setattr("gpuadvise.cli.lint.command.most_seconds", lambda size: -1.0)
+    ran = cli("lint", "k.cu", "--diff")
+    assert "0 faults can be fixed" in ran.err
+    assert ran.out == "" != whole

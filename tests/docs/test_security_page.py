@@ -23,6 +23,10 @@ ROWS = {
         tree.MOST_SECONDS_PER_BYTE * 1e6, tree.MOST_MEMORY // MIB, tree.MOST_MEMORY_PER_BYTE,
     ),
     "CUDA, rules": (tree.MOST_WORK, tree.MOST_WORK_PER_BYTE),
+    "CUDA, all of a file": (
+        tree.MOST_FILE_SECONDS, tree.MOST_FILE_SECONDS / tree.MOST_FILE_SECONDS_PER_BYTE / 1000,
+        tree.MOST_FILE_SECONDS_PER_BYTE * 1e6,
+    ),
     "CUDA, conditional compilation": (
         preprocessor.MOST_WORK // MIB, preprocessor.MOST_WORK_PER_BYTE,
     ),

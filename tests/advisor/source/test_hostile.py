@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.errors import BadInput, TooCostly
+from gpuadvise.advisor.source import tree
 from gpuadvise.advisor.source.text import LARGEST
 from gpuadvise.advisor.source.tree import LARGEST_PIECE, PIECE, pieces_of
 from gpuadvise.rules.source.lint import lint_cuda, lint_python
@@ -145,3 +146,46 @@ def test_any_bytes_end_in_an_answer(data: bytes) -> None:
 @given(st.text(alphabet="{}()[];=+*/%<>.,01fxi \n#_", max_size=300))
 def test_any_tokens_end_in_an_answer(body: str) -> None:
     lint_cuda(("__global__ void k(float *x, int i) {" + body).encode(), "k.cu")
+
+
+STORES = "__global__ void k(float *o, float *p, int n) {" + "o[n] = p[n];" * 12_000 + "}"
+
+
+@pytest.mark.parametrize("where", ["parser", "rules"])
+@pytest.mark.parametrize(("share", "judged"), [(0.9, True), (1.1, False)])
+def test_a_file_may_keep_a_processor_busy_for_so_long(
+    share: float, judged: bool, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linear in its size: parsing and all questions together."""
+    most = tree.most_seconds(len(STORES))
+    assert most == len(STORES) * tree.MOST_FILE_SECONDS_PER_BYTE > tree.MOST_FILE_SECONDS
+    now = [0.0]
+    took = most * share
+    name = "_tree_of" if where == "parser" else "inside"
+    slow = getattr(tree.Tree, name)
+
+    def slowly(self: tree.Tree, *args: object) -> object:
+        done = slow(self, *args)
+        now[0] = took  # from the first such call on
+        return done
+
+    monkeypatch.setattr(tree.Tree, name, slowly)
+    monkeypatch.setattr(tree.time, "process_time", lambda: now[0])
+    if judged:
+        assert lint_cuda(STORES.encode(), "k.cu").diagnostics
+    else:
+        with pytest.raises(TooCostly, match="was not judged"):
+            lint_cuda(STORES.encode(), "k.cu")
+
+
+def test_a_small_file_has_as_long_as_one_of_100_kilobytes() -> None:
+    assert tree.most_seconds(0) == tree.most_seconds(100_000) == tree.MOST_FILE_SECONDS
+    assert tree.most_seconds(10**6) == pytest.approx(18)
+
+
+def test_a_parser_that_is_slow_stops_at_the_bound_of_the_file(monkeypatch) -> None:
+    clock = iter(range(10**6))
+    monkeypatch.setattr(tree, "MOST_SECONDS", 10**9)
+    monkeypatch.setattr(tree.time, "process_time", lambda: next(clock))
+    with pytest.raises(TooCostly):
+        lint_cuda(STORES.encode(), "k.cu")
