@@ -76,6 +76,8 @@ _TAKE_FOLDERS = {
     FileContent.PYTHON: "lint",
 }
 _MOST_FILES, _DEEPEST = 2_000, 4
+# Options for which an answer is a document.
+_DATA = ("--format", "-f", "--get", "--json", "--report", "--csv")
 _HIDDEN = (".", "__pycache__", "node_modules", "venv", "build")
 
 
@@ -84,11 +86,15 @@ class DefaultCommand(NamedTuple):
 
     args: list[str]
     notes: tuple[str, ...] = ()
+    following: tuple[
+        list[str], ...
+    ] = ()  # command lines to run after it, one for each machine more
 
     @property
     def words(self) -> str:
-        """The command line as somebody would type it."""
-        return shlex.join(["gpuadvise", *self.args])
+        """The command lines as somebody would type them."""
+        lines = (self.args, *self.following)
+        return "; ".join(shlex.join(["gpuadvise", *args]) for args in lines)
 
 
 def default_command(args: Sequence[str]) -> DefaultCommand | None:
@@ -114,12 +120,7 @@ def default_command(args: Sequence[str]) -> DefaultCommand | None:
         )
     commands = {_COMMANDS[kind] for kind in kinds}
     if commands == {"doctor"}:
-        if len(names) > 1:
-            raise BadInput(
-                f"These are dumps of {len(names)} machines.",
-                hint="gpuadvise doctor --from FILE judges one at a time.",
-            )
-        return DefaultCommand(["doctor", "--from", *names, *options])
+        return _of_machines(names, options)
     if len(commands) > 1 and kinds <= _JOINED:
         commands = {"advise"}
     if len(commands) > 1:
@@ -128,6 +129,18 @@ def default_command(args: Sequence[str]) -> DefaultCommand | None:
         )
         raise BadInput(f"No one command is for all of these: {held}.", hint="Name the command.")
     return DefaultCommand([*commands, *names, *options])
+
+
+def _of_machines(names: Sequence[str], options: Sequence[str]) -> DefaultCommand:
+    """Return what judges each machine of the dumps *names*; raises BadInput where one document is wanted."""
+    data = [option for option in options if option.startswith(_DATA)]
+    if len(names) > 1 and data:
+        raise BadInput(
+            f"{data[0]}: {len(names)} machines make no one document.",
+            hint="Ask for one at a time: gpuadvise doctor --from FILE --json.",
+        )
+    first, *others = (["doctor", *options, "--from", name] for name in names)
+    return DefaultCommand(first, following=tuple(others))
 
 
 def _of_folder(folder: str, options: Sequence[str]) -> DefaultCommand:
@@ -149,10 +162,10 @@ def _of_folder(folder: str, options: Sequence[str]) -> DefaultCommand:
         args = [command, folder, *options]
     else:
         names = [path for path, content in files.items() if content is kind]
-        if kind is FileContent.MACHINE and len(names) > 1:
-            raise BadInput(f"{said}.", hint="gpuadvise doctor --from FILE judges one at a time.")
-        args = ["doctor", "--from", *names] if kind is FileContent.MACHINE else ["advise", *names]
-        args += options
+        if kind is FileContent.MACHINE:
+            notes = (f"{said}.",) if len(counts) > 1 or len(names) > 1 else ()
+            return _of_machines(names, options)._replace(notes=notes)
+        args = ["advise", *names, *options]
     judged = [
         other
         for other in counts

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import GpuAdviseError
-from gpuadvise.advisor.prose import SHOWN
+from gpuadvise.advisor.prose import SHOWN, inert
 from gpuadvise.cli.emit import ClosedPipe, asks_for_json, complain, complain_as_json, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.head_start import start_drivers
@@ -102,15 +102,20 @@ def _run(args: list[str]) -> int:
         listen_to_shells()
         if "COMP_CWORD" in os.environ:  # bash
             without_equals(os.environ)
-    closing = None
+    closing, following = None, ()
     if args and not completing and not names_command(args[0]):
         from gpuadvise.cli.default_command import default_command
 
         if (meant := default_command(args)) is not None:
             note(*meant.notes)
-            args, closing = meant.args, f"Same as: {meant.words}"
+            args, closing, following = meant.args, f"Same as: {meant.words}", meant.following
     try:
+        if following:
+            stream([f"{inert(args[-1])}\n"])
         code = typer.main.get_command(app).main(args, prog_name=PROGRAM, standalone_mode=False)
+        for more in following:
+            stream([f"\n{inert(more[-1])}\n"])
+            code = max(int(code or Exit.RAN), main(more))
         if closing:
             _close(closing, args)
     except NoArgsIsHelpError as error:

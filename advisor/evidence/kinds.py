@@ -89,7 +89,11 @@ def _is_report(path: str) -> bool:
 
 def evidence_kind(path: str) -> EvidenceKind:
     """Return what the file or folder *path* holds (``-``: stdin); raises BadInput."""
-    if path.endswith(_DESCRIBED) or (path == "-" and not is_kept(path)):
+    if path == "-" and not is_kept(path):
+        return EvidenceKind.DESCRIPTION
+    if path.endswith(_DESCRIBED):
+        with opened(path) as file:
+            _refuse_own_answer(path, file.read(_SNIFFED))
         return EvidenceKind.DESCRIPTION
     if os.path.isdir(path):
         return EvidenceKind.CODE
@@ -137,6 +141,14 @@ class FileContent(StrEnum):
 _CUDA_NAMES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp")
 _SMI = rb"<nvidia_smi_log"
 _SNAPSHOT = rb'"schema"\s*:\s*"gpuadvise\.device/'
+# An answer of this program that was saved, and what reads it again.
+_ANSWER = rb'\s*\{\s*"schema"\s*:\s*"gpuadvise\.([a-z]+)/'
+_READ_AGAIN = {
+    "device": "gpuadvise doctor --from {}",
+    "advise": "As a baseline: gpuadvise advise FILE --baseline {}",
+    "kernels": "As a baseline: gpuadvise kernels FILE --baseline {}",
+    "measure": "Its figures are used by: gpuadvise roofline --calibration {}",
+}
 _PTX = r"^\s*\.version\s+\d"
 
 
@@ -165,6 +177,7 @@ def content_of(path: str) -> FileContent:
         return FileContent.CUDA
     if _SMI in head or (head.lstrip()[:1] == b"{" and re.search(_SNAPSHOT, head)):
         return FileContent.MACHINE
+    _refuse_own_answer(path, head)
     if path.endswith(_DESCRIBED):
         return FileContent.DESCRIPTION
     refuse_foreign(path, head)
@@ -208,6 +221,19 @@ def _unknown(path: str) -> BadInput:
     return BadInput(
         f"{quoted_path(path)}: nothing tells what this file is.",
         hint="Reports, traces, sources, libraries, build logs and saved machines are told by content.",
+    )
+
+
+def _refuse_own_answer(path: str, head: bytes) -> None:
+    """Raise BadInput where the file that begins with *head* is a saved answer, with what reads it."""
+    answer = re.match(_ANSWER, head)
+    if answer is None:
+        return
+    command = answer[1].decode()
+    name = quoted_path(path)
+    raise BadInput(
+        f"{name} is an answer of gpuadvise {command}, and no evidence.",
+        hint=_READ_AGAIN.get(command, "Give what that answer was made from.").format(name),
     )
 
 

@@ -70,7 +70,9 @@ def command(
                 "--fail-on needs a GPU to judge for, and there is none here.",
                 hint=f"Name it: --gpu l4, or {VARIABLE}.",
             )
-        choice, given["matrix"] = None, True
-        note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")
+        given["matrix"] = True
     held = held_by_all(files)
+    if choice and choice.assumed:
+        note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")
+        choice = None
     return gpu_answer(held, given, choice) if choice else matrix_answer(held, given)

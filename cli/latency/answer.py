@@ -234,16 +234,20 @@ def _memory_facts(case: LatencyCase) -> Iterator[Fact]:
             label="memory", value=Cell("not known"), remark="--gpu names a GPU with its clocks"
         )
         return
+    idle = ", the latency of an idle memory" if case.idle_latency else ""
     yield Fact(
         label="memory",
         value=Cell(f"{show_bytes(round(needed.bytes_in_flight))} in flight"),
-        remark=f"{show_rate(rate)} x {show_seconds(needed.latency_seconds)}",
+        remark=f"{show_rate(rate)} x {show_seconds(needed.latency_seconds)}{idle}",
     )
+    # One number of warps: those that an idle memory asks for leave a busy one waiting.
+    per_sm = well_used_bytes(needed.bytes_per_sm) if case.idle_latency else needed.bytes_per_sm
+    warps = math.ceil(per_sm / (WARP_SIZE * case.bytes_per_thread))
+    keeps = f"keep a busy memory at {show_share(WELL_USED)}: " if case.idle_latency else ""
     yield Fact(
         label="per SM",
-        value=Cell(show_bytes(round(needed.bytes_per_sm))),
-        remark=f"{plural(needed.warps_per_sm, 'warp')} of 32 x {case.bytes_per_thread} bytes"
-        f"{' at the least' if case.idle_latency else ''}",
+        value=Cell(show_bytes(round(per_sm))),
+        remark=f"{keeps}{plural(warps, 'warp')} of 32 x {case.bytes_per_thread} bytes",
     )
 
 
@@ -265,8 +269,3 @@ def _remarks(case: LatencyCase) -> Iterator[str]:
         f"{held} do not hide the latency of memory: about {show_share(share)} of the bandwidth, {how}. "
         f"Each thread needs about {_bytes(wanted)} (wider words, or several independent loads)."
     )
-    if case.idle_latency:
-        yield (
-            "The latency is that of an idle memory, 500 cycles: a busy one takes longer, so the bytes "
-            "above are the least that can do."
-        )

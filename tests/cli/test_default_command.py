@@ -74,7 +74,6 @@ def test_what_needs_several_commands_is_refused(folder: Path, cli) -> None:
     ran = cli("box.json", "k.cu")
     assert ran.code == 2
     assert 'No one command is for all of these: "box.json" is for doctor and "k.cu" is' in ran.err
-    assert cli("box.json", "box.json").code == 2
     (folder / "inner").mkdir()
     assert "is a folder beside other files" in cli("k.cu", "inner").err
 
@@ -138,9 +137,51 @@ def test_a_folder_of_one_kind(name: str, command: str, folder: Path) -> None:
 
 def test_a_folder_of_nothing_is_refused(tmp_path: Path, cli) -> None:
     assert "holds nothing that a command is for" in cli(str(tmp_path)).err
+
+
+BOX = PROFILES.parents[1] / "backends" / "recorded" / "nvidia-smi-h200.xml"
+
+
+def test_each_of_several_machines_is_judged(tmp_path: Path, cli) -> None:
     for name in ("a.xml", "b.xml"):
-        (tmp_path / name).write_text("<nvidia_smi_log></nvidia_smi_log>")
-    assert "holds 2 dumps of machines" in cli(str(tmp_path)).err
+        shutil.copy(BOX, tmp_path / name)
+    files = [str(tmp_path / name) for name in ("a.xml", "b.xml")]
+    ran = cli(*files)
+    assert (ran.code, ran.err) == (0, "")
+    assert [ran.out.count(word) for word in (f"{files[0]}\n1 GPU", f"{files[1]}\n1 GPU")] == [1, 1]
+    assert ran.out.endswith(
+        f"Same as: gpuadvise doctor --from {files[0]}; gpuadvise doctor --from {files[1]}\n"
+    )
+    folder = cli(str(tmp_path))
+    assert folder.out.count("1 GPU") == 2
+    assert "holds 2 dumps of machines." in folder.err
+    refused = cli(*files, "--format", "csv")
+    assert refused.code == 2
+    assert "--format: 2 machines make no one document." in refused.err
+
+
+def test_a_broken_machine_does_not_keep_the_next_from_being_judged(tmp_path: Path, cli) -> None:
+    (tmp_path / "a.xml").write_text("<nvidia_smi_log></nvidia_smi_log>")
+    shutil.copy(BOX, tmp_path / "b.xml")
+    ran = cli(str(tmp_path / "b.xml"), str(tmp_path / "a.xml"), str(tmp_path / "b.xml"))
+    assert ran.code == 3
+    assert ran.out.count("1 GPU") == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("advise", "As a baseline: gpuadvise advise FILE --baseline"),
+        ("timeline", "Give what that answer was made from."),
+    ],
+)
+def test_an_answer_of_its_own_is_told(command: str, said: str, tmp_path: Path, cli) -> None:
+    own = tmp_path / "own.json"
+    own.write_text(f'{{\n "schema": "gpuadvise.{command}/1", "result": {{}}}}')
+    for ran in (cli(str(own)), cli("advise", str(own))):
+        assert ran.code == 2
+        assert f'own.json" is an answer of gpuadvise {command}, and no evidence.' in ran.err
+        assert said in ran.err
 
 
 def test_an_installed_package_is_for_compat() -> None:
