@@ -102,7 +102,8 @@ def _run(args: list[str]) -> int:
         listen_to_shells()
         if "COMP_CWORD" in os.environ:  # bash
             without_equals(os.environ)
-    closing, following = None, ()
+    closing: str | None = None
+    following: tuple[list[str], ...] = ()
     if args and not completing and not names_command(args[0]):
         from gpuadvise.cli.default_command import default_command
 
