@@ -316,6 +316,7 @@ _GATES = {
     "slower": Option("SHARE", "Of recorded runs: what counts as slower, 5% without it.", v.share),
     "fail_on_spills": Option("", "Exit 1 when a kernel spills more or takes more stack."),
     "baseline": Option("FILE", "Saved JSON: show what is new."),
+    "since": Option("COMMIT", "Show what is new since this commit, branch or tag of git."),
 }  # fmt: skip
 _OUTPUT = {
     "sources": Option("", "On a terminal: say where the numbers come from."),

@@ -44,6 +44,8 @@ class LintResult(Record):
     """Findings of low priority."""
     fixable: Count
     """Findings that --fix can mend."""
+    known: Count
+    """Findings that the baseline has already, and that are left out."""
     accepted: Count
     """Findings that a comment in the source accepts."""
     unused_suppressions: tuple[LintUnusedSuppression, ...]

@@ -178,6 +178,7 @@ def _result(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> dict[str,
         "files": len(read),
         **{str(p): priorities.count(p) for p in Priority},
         "fixable": sum(bool(d.edits) for d in seen),
+        "known": sum(source.known for source in read),
         "accepted": sum(len(source.linted.accepted) for source in read),
         "unused_suppressions": [
             {"file": s.path, "line": comment.where.line, "rules": list(comment.rules)}
@@ -253,6 +254,8 @@ def _blocks(
         reason = "was found" if whole else "could be read"
         yield Line(f"No source file {reason}, so nothing was judged.", Tone.STRONG)
         return
+    if known := sum(source.known for source in read):
+        words = f"{words or 'nothing new'}; {plural(known, 'known finding')} left out"
     unjudged = sum(map(_is_unjudged, read))
     if unjudged == len(read):
         words = "nothing was judged"

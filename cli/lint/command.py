@@ -37,6 +37,7 @@ EXAMPLES = """\
   gpuadvise lint kernel.cu
   gpuadvise lint src/ --fail-on high --format github
   gpuadvise lint train.py --format sarif > lint.sarif
+  gpuadvise lint src/ --since main --fail-on medium     # only what is new
   gpuadvise lint kernel.cu --diff
   gpuadvise lint src/ --ignore slow-math,unrestricted-pointers --fix"""
 
@@ -54,6 +55,8 @@ def command(
     fail_on: Annotated[
         Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
+    baseline: Annotated[Text, pick("baseline")] = None,
+    since: Annotated[Text, pick("since")] = None,
     fix: Annotated[bool, pick("fix")] = False,
     diff: Annotated[bool, pick("diff")] = False,
     format: Annotated[
@@ -82,6 +85,21 @@ def command(
             f"--fail-on {limit}: no rule that is left has that priority.",
             hint="A check that cannot fail must not look like one that passed.",
         )
+    if baseline and since:
+        raise BadInput("--baseline and --since say twice what was there before.", hint="Give one.")
+    if (baseline or since) and (fix or diff):
+        raise BadInput(
+            f"{'--baseline' if baseline else '--since'} is not for {'--diff' if diff else '--fix'}, "
+            "which mends what is there, new or not."
+        )
+    if baseline:
+        from gpuadvise.cli.lint.baseline import without_saved
+
+        read = without_saved(read, baseline)
+    if since:
+        from gpuadvise.cli.lint.baseline import without_committed
+
+        read = without_committed(read, since, rules)
     if fix or diff:
         if format != Format.TEXT or get:
             given = f"--format {quoted(format)}" if format != Format.TEXT else "--get"
@@ -101,6 +119,8 @@ def command(
         "select": list(rules.select),
         "ignore": list(rules.ignore),
         "fail_on": fail_on,
+        "baseline": baseline,
+        "since": since,
     }
     return answer(read, inputs, rules, left, notes)
 

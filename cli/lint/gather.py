@@ -42,6 +42,7 @@ class SourceFile:
     python: bool
     lacking: Unavailable | None = None  # what would have to be installed to read it
     cells: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # of a notebook's lines
+    known: int = 0  # findings that a baseline has already
 
     def lines(self) -> list[str]:
         """Return the lines of the file as lint counts them, without a byte order mark."""

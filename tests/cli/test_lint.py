@@ -149,6 +149,58 @@ def test_rules_ignored_in_some_files(kernel: Path, cli) -> None:
     assert "per_file_ignores" in cli("lint", "k.cu").err
 
 
+def test_only_what_a_saved_answer_does_not_have(kernel: Path, cli) -> None:
+    kernel.with_name("saved.json").write_text(cli("lint", ".", "--json").out)
+    kernel.write_text(f"// moved\n\n{KERNEL}")
+    ran = cli("lint", "k.cu", "--baseline", "saved.json", "--fail-on", "low")
+    assert (ran.code, ran.out) == (0, "1 file: nothing new; 2 known findings left out.\n")
+    kernel.write_text(KERNEL.replace("a[0] = x * 0.3;", "a[0] = x * 0.3; a[1] = x * 0.4;"))
+    ran = cli("lint", "k.cu", "--baseline", "saved.json", "--fail-on", "low", "--json")
+    assert ran.code == 1
+    answer = json.loads(ran.out)
+    VALID(answer)
+    assert [f["evidence"][0]["value"] for f in answer["findings"]] == ["0.4"]
+    assert answer["result"]["known"] == 2
+    kernel.write_text(KERNEL.replace("0.3", "0.7"))  # an edited line, and no fault more than before
+    assert cli("lint", "k.cu", "--baseline", "saved.json", "--fail-on", "low").code == 0
+    assert cli("lint", "k.cu", "--baseline", "saved.json", "--fix").code == 2
+    kernel.with_name("other.json").write_text(cli("occupancy", "--regs", "32", "--json").out)
+    assert cli("lint", "k.cu", "--baseline", "other.json").code == 2
+
+
+def git(folder: Path, *arguments: str) -> None:
+    names = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+    author = dict.fromkeys(names, "tester")
+    subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env={**os.environ, **author},
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_only_what_a_commit_did_not_have(kernel: Path, cli) -> None:
+    folder = kernel.parent
+    assert "lies in no repository of git" in cli("lint", "k.cu", "--since", "main").err
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "first")
+    assert cli("lint", ".", "--since", "main", "--get", "known").out == "2\n"
+    kernel.write_text(KERNEL.replace("{\n", "{\n  a[2] = 0.9 * x;\n", 1))
+    (folder / "new.cu").write_text(KERNEL)
+    (folder / "t.py").write_text("import torch\n")
+    found = json.loads(cli("lint", ".", "--since", "main", "--json").out)["findings"]
+    assert [(f["location"]["file"], f["location"]["line"]) for f in found] == [
+        ("./k.cu", 2), ("./new.cu", 2), ("./new.cu", 3),
+    ]  # fmt: skip
+    for commit in ("no-such", "--output=x"):
+        ran = cli("lint", "k.cu", f"--since={commit}")
+        assert (ran.code, "is no commit of the repository" in ran.err) == (2, True)
+    assert not (folder / "x").exists()
+    assert cli("lint", "k.cu", "--since", "main", "--baseline", "x.json").code == 2
+
+
 # What GitLab's documentation asks of each entry of a Code Quality report.
 GITLAB = Draft202012Validator(
     {

@@ -1,0 +1,128 @@
+"""Findings that were there before: in a saved answer, or in the sources of a commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
+from gpuadvise.advisor.prose import quoted
+from gpuadvise.cli.lint.gather import STDIN, linted_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.cli.lint.file_rules import FileRules
+    from gpuadvise.cli.lint.gather import SourceFile
+
+Key: TypeAlias = tuple[str, str, str | None]  # rule, file, kernel
+
+
+@dataclass(slots=True)
+class Baseline:
+    """How often each finding was there: in these words, and in any words."""
+
+    texts: Counter[tuple[Key, str]] = field(default_factory=Counter)
+    counts: Counter[Key] = field(default_factory=Counter)
+
+    def add(self, key: Key, text: str) -> None:
+        """Add a finding about *text* of the source."""
+        self.texts[key, text] += 1
+        self.counts[key] += 1
+
+    def new_among(self, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Return those that were not there before, in their order.
+
+        Lines move, so they do not count. A finding about the same text is the old one; where a
+        rule speaks of a function no more often than before, an edited line is no new fault.
+        """
+        others = []
+        for diagnostic in diagnostics:
+            key = _key(diagnostic)
+            if self.texts[key, diagnostic.seen] > 0:
+                self.texts[key, diagnostic.seen] -= 1
+                self.counts[key] -= 1
+            else:
+                others.append(diagnostic)
+        new = []
+        for diagnostic in others:
+            key = _key(diagnostic)
+            if self.counts[key] > 0:
+                self.counts[key] -= 1
+            else:
+                new.append(diagnostic)
+        return tuple(new)
+
+
+def _key(diagnostic: Diagnostic) -> Key:
+    return diagnostic.rule, _path(diagnostic.file), diagnostic.kernel
+
+
+def _path(file: str) -> str:
+    return file.replace("\\", "/").removeprefix("./")
+
+
+def without_saved(read: Iterable[SourceFile], path: str) -> list[SourceFile]:
+    """Return *read* with the findings that the saved answer *path* does not have; raises BadInput."""
+    from gpuadvise.cli.saved_answer import saved_answer
+
+    answer = saved_answer(path, command="lint", option="--baseline")
+    known = Baseline()
+    try:
+        for finding in answer["findings"]:
+            place = finding["location"]
+            known.add(
+                (str(finding["rule"]), _path(place["file"]), place["kernel"]),
+                str(finding["evidence"][0]["value"]),
+            )
+    except (KeyError, TypeError, AttributeError, IndexError):
+        name = f"--baseline: {quoted(path)}"
+        raise BadInput(f"{name} is not an answer of `gpuadvise lint --format json`.") from None
+    return [_with_new(source, known) for source in read]
+
+
+def without_committed(
+    read: Iterable[SourceFile], commit: str, rules: FileRules
+) -> list[SourceFile]:
+    """Return *read* with the findings that the same files did not have in *commit*.
+
+    Raises BadInput and Unavailable as git_commit does. A file that was not there, or could not be
+    judged as it was, has new findings only.
+    """
+    from gpuadvise.advisor.backends.git_commit import content_in
+
+    left = []
+    for source in read:
+        if source.path == STDIN:
+            raise BadInput("--since compares files with a commit, and standard input is none.")
+        known, before = Baseline(), content_in(commit, source.path)
+        if before is not None:
+            for diagnostic in _diagnostics(source, before, rules):
+                known.add(_key(diagnostic), diagnostic.seen)
+        left.append(_with_new(source, known))
+    return left
+
+
+def _diagnostics(source: SourceFile, before: bytes, rules: FileRules) -> tuple[Diagnostic, ...]:
+    if before == source.data:
+        return source.linted.diagnostics
+    if source.cells:
+        from gpuadvise.advisor.source.notebook import read_notebook
+
+        try:
+            before = read_notebook(before, source.path).code
+        except BadInput:
+            return ()
+    try:
+        old = linted_source(source.path, before, rules.of(source.path), python=source.python)
+    except (BadInput, TooCostly, Unavailable):
+        return ()
+    return old.linted.diagnostics
+
+
+def _with_new(source: SourceFile, known: Baseline) -> SourceFile:
+    new = known.new_among(source.linted.diagnostics)
+    count = len(source.linted.diagnostics) - len(new)
+    return replace(source, linted=replace(source.linted, diagnostics=new), known=count)
