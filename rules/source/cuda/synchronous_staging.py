@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
 
 
+# Types that one asynchronous copy of 4, 8 or 16 bytes moves; float.4 is float4.
+_ELEMENTS = frozenset(
+    ("float", "int", "uint", "double", "float.2", "float.4", "int.2", "int.4", "uint.2", "uint.4", "double.2")
+)  # fmt: skip
+
+
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Tiles that go from global to shared memory through registers, in a loop; one per kernel."""
     if context.function.place is not ExecutionSpace.KERNEL:
@@ -21,11 +27,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     if not (context.function.says(b"__shared__") and context.function.says(b"sync")):
         return
     shared = {v.name for vs in context.function.variables.values() for v in vs if v.shared}
-    pointers = {
-        p.name
-        for p in context.function.parameters
-        if p.type.rstrip("*") in ("float", "int", "uint", "double")
-    }
+    pointers = {p.name for p in context.function.parameters if p.type.rstrip("*") in _ELEMENTS}
     if not shared or not pointers:
         return
     for node in context.function.nodes("assignment_expression"):
@@ -53,21 +55,31 @@ CHECK = CudaCheck(
     code=BeforeAfter(
         "cuda",
         """\
-__global__ void stage(float *out, const float4 *in) {
+__global__ void sum_tiles(float *out, const float4 *in, int tiles) {
     __shared__ float4 tile[256];
-    tile[threadIdx.x] = in[blockIdx.x * 256 + threadIdx.x];   // by way of registers
-    __syncthreads();
-    out[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x].x;
+    float sum = 0;
+    for (int t = 0; t < tiles; ++t) {
+        tile[threadIdx.x] = in[t * 256 + threadIdx.x];        // by way of registers
+        __syncthreads();
+        for (int k = 0; k < 256; ++k) sum += tile[k].x;
+        __syncthreads();
+    }
+    out[threadIdx.x] = sum;
 }""",
         """\
-__global__ void stage(float *out, const float4 *in) {
+__global__ void sum_tiles(float *out, const float4 *in, int tiles) {
     __shared__ float4 tile[256];
     unsigned there = (unsigned)__cvta_generic_to_shared(&tile[threadIdx.x]);
-    const float4 *here = &in[blockIdx.x * 256 + threadIdx.x];
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(there), "l"(here));
-    asm volatile("cp.async.wait_all;");                       // or cuda::memcpy_async
-    __syncthreads();
-    out[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x].x;
+    float sum = 0;
+    for (int t = 0; t < tiles; ++t) {
+        const float4 *here = &in[t * 256 + threadIdx.x];
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(there), "l"(here));
+        asm volatile("cp.async.wait_all;");                   // or cuda::memcpy_async
+        __syncthreads();
+        for (int k = 0; k < 256; ++k) sum += tile[k].x;
+        __syncthreads();
+    }
+    out[threadIdx.x] = sum;
 }""",
     ),
 )

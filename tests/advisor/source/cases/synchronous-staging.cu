@@ -113,3 +113,27 @@ __global__ void by_group(float *c, const float *a, int n) {
     block.sync();
   }
 }
+
+__global__ void wide_tiles(float *out, const float4 *bodies, int n) {
+  __shared__ float4 near[128];
+  float sum = 0;
+  for (int k = 0; k < n; k += 128) {
+    near[threadIdx.x] = bodies[k + threadIdx.x];  // expect: synchronous-staging
+    __syncthreads();
+    for (int i = 0; i < 128; ++i) sum += near[i].w;
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
+
+__global__ void tiles_of_three(float *out, const float3 *bodies, int n) {
+  __shared__ float3 near[128];
+  float sum = 0;
+  for (int k = 0; k < n; k += 128) {
+    near[threadIdx.x] = bodies[k + threadIdx.x];
+    __syncthreads();
+    for (int i = 0; i < 128; ++i) sum += near[i].z;
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
