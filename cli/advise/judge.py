@@ -40,6 +40,8 @@ class BaselineFinding:
 
 # Of the run: a change that wins less is no finding of high or medium priority.
 _NOTICEABLE = 1 - 1 / NOTABLE
+# Of what was profiled: less is printed as 1.00x.
+_HARDLY_ANY = 1.005
 # A bound grown by more than a tenth is something to look at again.
 WORSE = 1.1
 _UNSEEN = BaselineFinding()
@@ -264,7 +266,8 @@ def ranked(
     """Yield the findings of all kernels: what is wrong, then by what the run can win.
 
     Where the time of the run is known, a small share of it makes a finding low. The profiled
-    total only orders: a report seldom holds all launches of a run.
+    total orders, for a report seldom holds all launches of a run; only what wins hardly anything of
+    it is not high.
     """
     parts = shares([report for report, _ in reports], beside)
     # A kernel without a time beside others that have one counts as one of them, not as the run.
@@ -277,9 +280,19 @@ def ranked(
         for finding in findings:
             judged = _lowered(finding, report) if finding.rule.id in minor else finding
             if judged.share is None and part is not None and of_several:
-                judged = replace(judged, share=part)
+                judged = _high_no_more(replace(judged, share=part))
             by_rank.append((judged.rank(usual if part is None else part), judged))
     yield from (finding for _, finding in sorted(by_rank, key=itemgetter(0)))
+
+
+def _high_no_more(finding: Finding) -> Finding:
+    """Return *finding* as a medium one where it is high and wins hardly anything of what was profiled."""
+    gains = finding.advice.gain is not None and finding.share is not None
+    if not gains or finding.broken or finding.whole_run or finding.priority is not Priority.HIGH:
+        return finding
+    if finding.value(finding.share or 0.0) >= _HARDLY_ANY:
+        return finding
+    return replace(finding, advice=replace(finding.advice, priority=Priority.MEDIUM))
 
 
 def _minor(reports: Sequence[tuple[Report, tuple[Finding, ...]]]) -> set[str]:

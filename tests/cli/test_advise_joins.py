@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,14 @@ def test_options_of_a_kernel_beside_a_build_log_describe_another(cli, tmp_path: 
     log.write_text(ONE_KERNEL)
     document = answered(cli, str(log), "--gpu", "h100", "--block", "320", "--regs", "40")
     assert len(document["result"]["kernels"]) == 2
+
+
+def test_what_wins_hardly_anything_of_what_was_profiled_is_not_high(cli, tmp_path: Path) -> None:
+    with lzma.open(RECORDED.parents[2] / "truth" / "recorded" / "pairs-4.ncu-rep.xz") as packed:
+        report = tmp_path / "pairs-4.ncu-rep"
+        report.write_bytes(packed.read())
+    findings = answered(cli, str(report))["findings"]
+    [launches] = [each for each in findings if each["rule"] == "launch-bound"]
+    assert launches["priority"] == "medium"
+    assert launches["gain"]["upper_bound"] == pytest.approx(8.0)
+    assert any(each["priority"] == "high" for each in findings)
