@@ -66,6 +66,7 @@ QUESTIONS = {
         CommandRow("banks", "Shared-memory bank conflicts, and the padding that ends them."),
     ),
     "Where does the time go, do copies and kernels overlap?": (
+        CommandRow("run", "Run a program, record some steps, and say where the time went."),
         CommandRow("timeline", "Where the time of a recorded run went: PyTorch, nsys, JAX."),
         CommandRow("overlap", "How much overlapping copies with kernels saves."),
         CommandRow("scaling", "What parallelising can win: Amdahl and Gustafson.", "scaling"),

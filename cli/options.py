@@ -254,6 +254,12 @@ _FILES = {
     "describe": Option("FILE", "Kernels of a kernel.toml."),
     "ncu": Option("FILE", "Launches of Nsight Compute."),
 }  # fmt: skip
+_RECORD = {
+    "warmup": Option("N", "Steps before the recording; 5 unless given.", v.whole(1, 10**6)),
+    "steps": Option("N", "Steps to record; 3 unless given.", v.whole(1, 1000)),
+    "stacks": Option("", "Record Python's stacks: slower, and lines are named."),
+    "keep": Option("FILE", "Leave the recording there; of several ranks a folder."),
+}
 _COMPILE = {
     "compiler": Option(
         "NAME", "For .cu files: nvrtc, or nvcc for whole ones.", v.one_word("nvrtc", "nvcc")
@@ -341,6 +347,7 @@ TOPICS = {
     "Copies and streams": _TRANSFERS,
     "Parallel share": _SCALING,
     "Files": _FILES,
+    "Recording": _RECORD,
     "Compiling": _COMPILE,
     "Rules": _RULES,
     "This machine": _MACHINE,

@@ -52,6 +52,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "kernels": ("k.ptx", set()),
     "compat": ("k.ptx --gpu h100", set()),
     "timeline": ("t.json --show", set()),
+    "run": ("--help", set()),
     "diff": ("k.ptx k.ptx", set()),
     "lint": ("k.cu", {"tree_sitter"}),
     "whatif": ("k.cu --arch sm_90", {"tree_sitter", "cuda"}),

@@ -1,0 +1,214 @@
+"""Programs that are run as somebody would run them, and recorded meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.prose import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import FrameType
+
+_HOOK = Path(__file__).parent / "torch_hook"
+_FORWARDED = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
+_IMPORTS_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+_PYTHON_STARTERS = ("torchrun", "accelerate", "deepspeed", "pytest", "ipython", "uv", "poetry")
+_MOST_SECONDS = 30  # to ask an interpreter
+# 128 and the signal's number: what a shell says of a program that a signal ended.
+_ENDED_BY_SIGNAL = 128
+
+
+class ProgramRecorder(StrEnum):
+    """What records a program."""
+
+    TORCH = "torch"
+    NSYS = "nsys"
+    NCU = "ncu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How much of a program to record: *steps* of PyTorch after *warmup* of them."""
+
+    warmup: int = 5
+    steps: int = 3
+    stacks: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedProgram:
+    """A program that has ended: its exit code, what it was recorded with, and the recordings.
+
+    *fault* says why PyTorch's profiler wrote none, where it was tried.
+    """
+
+    exit_code: int
+    recorder: ProgramRecorder
+    recordings: tuple[Path, ...]
+    uses_torch: bool = False
+    fault: str | None = None
+
+
+def recorder_for(command: Sequence[str]) -> ProgramRecorder:
+    """Return what can record *command*.
+
+    Raises BadInput where there is no such program, Unavailable where nothing here records it.
+    """
+    program = shutil.which(command[0])
+    if program is None:
+        raise BadInput(f"{quoted(command[0])} is not a program that can be run here.")
+    if _starts_torch(program):
+        return ProgramRecorder.TORCH
+    for recorder in (ProgramRecorder.NSYS, ProgramRecorder.NCU):
+        if shutil.which(recorder):
+            return recorder
+    raise Unavailable(
+        f"Nothing here can record {quoted(os.path.basename(program))}: it starts no Python with "
+        "PyTorch, and neither nsys nor ncu is on PATH.",
+        hint="Install Nsight Systems, or record elsewhere: nsys profile --trace=cuda,nvtx,osrt ...",
+    )
+
+
+def _starts_torch(program: str) -> bool:
+    """Return whether *program* is a Python, or starts one, that has PyTorch."""
+    name = os.path.basename(program)
+    if name.startswith(_PYTHON_STARTERS):
+        return True
+    interpreter = program if name.startswith("python") else _interpreter_of(program)
+    if interpreter is None:
+        return False
+    with suppress(OSError, subprocess.TimeoutExpired):
+        asked = subprocess.run(
+            [*interpreter.split(), "-c", _IMPORTS_TORCH],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_MOST_SECONDS,
+            check=False,
+        )
+        return asked.returncode == 0
+    return False
+
+
+def _interpreter_of(program: str) -> str | None:
+    """Return the Python that a script names in its first line."""
+    try:
+        with open(program, "rb") as file:
+            first = file.readline(500)
+    except OSError:
+        return None
+    words = first[2:].decode("utf-8", "replace").split() if first.startswith(b"#!") else []
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-")]
+    return words[0] if words and os.path.basename(words[0]).startswith("python") else None
+
+
+def record_program(command: Sequence[str], folder: str, recipe: Recipe) -> RecordedProgram:
+    """Run *command* with this process's input, output and error, and record it to *folder*.
+
+    Raises as ``recorder_for`` does, and BadInput where the program cannot be started.
+    """
+    recorder = recorder_for(command)
+    environment = dict(os.environ)
+    if recorder is ProgramRecorder.TORCH:
+        environment |= _hooked(environment, folder, recipe)
+        exit_code = _run(list(command), environment)
+        recordings = sorted(Path(folder).glob("rank*.json"))
+    elif recorder is ProgramRecorder.NSYS:
+        exit_code, recordings = _with_nsys(command, folder, environment)
+    else:
+        report = os.path.join(folder, "report")
+        profiled = ["ncu", "--quiet", "--launch-count", "50", "--force-overwrite", "-o", report]
+        exit_code = _run([*profiled, *command], environment)
+        recordings = sorted(Path(folder).glob("report.ncu-rep*"))
+    fault = Path(folder) / "fault.txt"
+    return RecordedProgram(
+        exit_code=exit_code,
+        recorder=recorder,
+        recordings=tuple(recordings),
+        uses_torch=(Path(folder) / "torch-imported").exists(),
+        fault=fault.read_text("utf-8", "replace").splitlines()[0] if fault.exists() else None,
+    )
+
+
+def _hooked(environment: Mapping[str, str], folder: str, recipe: Recipe) -> dict[str, str]:
+    """Return the variables that have a Python record itself."""
+    paths = [str(_HOOK), *filter(None, [environment.get("PYTHONPATH")])]
+    return {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "GPUADVISE_RUN_FOLDER": folder,
+        "GPUADVISE_RUN_WARMUP": str(recipe.warmup),
+        "GPUADVISE_RUN_STEPS": str(recipe.steps),
+        "GPUADVISE_RUN_STACKS": str(int(recipe.stacks)),
+    }
+
+
+def _with_nsys(
+    command: Sequence[str], folder: str, environment: Mapping[str, str]
+) -> tuple[int, list[Path]]:
+    """Run *command* below Nsight Systems, and export what it recorded."""
+    report = os.path.join(folder, "report")
+    profiled = [
+        "nsys", "profile", "--trace=cuda,nvtx,osrt", "--sample=none", "--cpuctxsw=none",
+        "--force-overwrite=true", "--output", report,
+    ]  # fmt: skip
+    exit_code = _run([*profiled, *command], environment)
+    exported = Path(f"{report}.sqlite")
+    export = ["nsys", "export", "--type", "sqlite", "--force-overwrite=true"]
+    subprocess.run(
+        [*export, "--output", str(exported), f"{report}.nsys-rep"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    return exit_code, [exported] if exported.exists() else []
+
+
+def _run(command: list[str], environment: Mapping[str, str]) -> int:
+    """Run *command* to its end, pass signals on to it, and return its exit code as a shell would."""
+    sys.stdout.flush()
+    try:
+        process = subprocess.Popen(command, env=dict(environment))
+    except OSError as error:
+        raise BadInput(f"{quoted(command[0])} cannot be started: {error.strerror}.") from None
+    with _passing_on(process):
+        code = process.wait()
+    return code if code >= 0 else _ENDED_BY_SIGNAL - code
+
+
+@contextmanager
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Pass the signals that this process gets on to *process*."""
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        # A terminal sends Ctrl-C to the program as well.
+        if number != signal.SIGINT or not _in_foreground():
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in _FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""The command ``gpuadvise run``: it records a program, and answers as ``timeline`` does."""

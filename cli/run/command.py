@@ -1,0 +1,122 @@
+"""``gpuadvise run -- python train.py``: run a program, record it meanwhile, say where its time went."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from gpuadvise.advisor.backends.recorded_program import (
+    ProgramRecorder,
+    Recipe,
+    RecordedProgram,
+    record_program,
+)
+from gpuadvise.advisor.backends.temporary_folder import temporary_folder
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.cli.emit import complain, note
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.parameters import argument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXAMPLES = """\
+  gpuadvise run -- python train.py --epochs 1
+  gpuadvise run --stacks --keep trace.json -- python train.py
+  gpuadvise run --warmup 20 --steps 5 -- torchrun --nproc-per-node 8 train.py"""
+
+
+def command(
+    program: Annotated[list[str], argument("-- COMMAND...", "The program and its arguments.")],
+    warmup: Annotated[Text, pick("warmup")] = None,
+    steps: Annotated[Text, pick("steps")] = None,
+    stacks: Annotated[bool, pick("stacks")] = False,
+    keep: Annotated[Text, pick("keep")] = None,
+) -> Exit:
+    """Run COMMAND, record it, and say on stderr where its time went; its exit code stays."""
+    recipe = Recipe(
+        warmup=read("warmup", warmup) or Recipe().warmup,
+        steps=read("steps", steps) or Recipe().steps,
+        stacks=stacks,
+    )
+    kept = None if keep is None else _checked(keep)
+    with temporary_folder() as folder:
+        recorded = record_program(program, folder, recipe)
+        if not recorded.recordings:
+            complain(_nothing(recorded, recipe), _instead(recorded))
+            sys.exit(recorded.exit_code or Exit.UNAVAILABLE)
+        if kept is not None:
+            _keep(recorded, kept)
+        _answer(recorded, kept)
+    sys.exit(recorded.exit_code)
+
+
+def _checked(keep: str) -> Path:
+    """Return where to leave the recording; raises BadInput before the program runs."""
+    path = Path(keep)
+    if not path.parent.is_dir() or path.is_dir():
+        raise BadInput(
+            f"--keep: {quoted_path(keep)} is no file that could be written.",
+            hint="Name a file in a folder that is there.",
+        )
+    return path
+
+
+def _nothing(recorded: RecordedProgram, recipe: Recipe) -> str:
+    """Return why there is no recording."""
+    if recorded.recorder is not ProgramRecorder.TORCH:
+        return f"{recorded.recorder} wrote no recording."
+    if recorded.fault is not None:
+        return f"PyTorch's profiler did not record: {recorded.fault}."
+    if not recorded.uses_torch:
+        return "The program did not import torch, so nothing was recorded."
+    return (
+        f"The program took fewer than {plural(recipe.warmup, 'step')}: nothing was recorded. A step "
+        "is one of its first optimizer, or a call of a module where nothing is trained."
+    )
+
+
+def _instead(recorded: RecordedProgram) -> str:
+    if recorded.recorder is ProgramRecorder.TORCH and recorded.uses_torch:
+        return "Give fewer: gpuadvise run --warmup 1 --steps 1 -- COMMAND."
+    return "nsys profile --trace=cuda,nvtx,osrt records any program that uses a GPU."
+
+
+def _keep(recorded: RecordedProgram, target: Path) -> None:
+    """Leave the recording as *target*, several of them in a folder of that name."""
+    try:
+        if len(recorded.recordings) == 1:
+            shutil.copyfile(recorded.recordings[0], target)
+            return
+        target.mkdir(exist_ok=True)
+        for path in recorded.recordings:
+            shutil.copyfile(path, target / path.name)
+    except OSError as error:
+        complain(f"--keep: {quoted_path(str(target))} cannot be written: {error.strerror}.", None)
+
+
+def _answer(recorded: RecordedProgram, kept: Path | None) -> None:
+    """Say on stderr where the time went, as ``timeline`` or ``advise`` does."""
+    from gpuadvise.cli.main import main
+
+    verb = "advise" if recorded.recorder is ProgramRecorder.NCU else "timeline"
+    if recorded.fault is not None:
+        note(f"{recorded.fault}.")
+    with redirect_stdout(sys.stderr):
+        main([verb, *_named(recorded.recordings)])
+    if kept is not None:
+        note(f"The recording is kept: {shlex.join(['gpuadvise', 'advise', str(kept)])}")
+
+
+def _named(recordings: Sequence[Path]) -> list[str]:
+    """Return the one recording, else the folder that holds a recording for each rank."""
+    if len(recordings) == 1:
+        return [str(recordings[0])]
+    return [os.path.dirname(recordings[0])]

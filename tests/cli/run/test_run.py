@@ -1,0 +1,259 @@
+"""``gpuadvise run``: the program stays as it is, and what it did is recorded and judged.
+
+A torch stands in that counts steps as PyTorch does and hands out a recorded trace: no GPU is here.
+Where PyTorch itself is installed the hook is tried on it, too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import traces
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STAND_IN = {
+    "__init__.py": """
+from torch import cuda, nn, optim, profiler
+_grad = True
+def is_grad_enabled(): return _grad
+""",
+    "cuda.py": """
+def is_available(): return True
+def synchronize(): pass
+""",
+    "nn/__init__.py": "from torch.nn import modules",
+    "nn/modules/__init__.py": "from torch.nn.modules import module",
+    "nn/modules/module.py": """
+before, after = [], []
+register_module_forward_pre_hook, register_module_forward_hook = before.append, after.append
+def call(module, inner=None):
+    for hook in before: hook(module, ())
+    if inner: inner()
+    for hook in after: hook(module, (), None)
+""",
+    "optim/__init__.py": "",
+    "optim/optimizer.py": """
+hooks = []
+register_optimizer_step_post_hook = hooks.append
+def step(optimizer):
+    for hook in hooks: hook(optimizer, (), {})
+""",
+    "profiler.py": """
+import os
+class ProfilerActivity: CPU, CUDA = "cpu", "cuda"
+class ProfilerAction: RECORD = "record"
+class profile:
+    def __init__(self, **options):
+        self.options, self.steps = options, 0
+    def start(self):
+        if os.environ.get("BROKEN"): raise RuntimeError("busy")
+    def step(self): self.steps += 1
+    def stop(self): pass
+    def export_chrome_trace(self, path):
+        text = open(os.environ["TRACE"]).read()
+        stacks = "stacks" if self.options["with_stack"] else "plain"
+        open(path, "w").write(text.replace("add", "ran_%d_%s" % (self.steps, stacks)))
+""",
+}
+TRAINING = """
+import sys, torch
+from torch.optim.optimizer import step
+from torch.nn.modules.module import call
+first, second = object(), object()
+print("out", sys.argv[1:])
+print("err", file=sys.stderr)
+for _ in range({steps}):
+    call(None, lambda: call(None))
+    step(first); step(second)
+sys.exit({code})
+"""
+INFERENCE = """
+import torch
+from torch.nn.modules.module import call
+torch._grad = False
+for _ in range(9):
+    call(None, lambda: call(None))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in STAND_IN.items():
+        path = tmp_path / "site" / "torch" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "trace.json").write_text(
+        traces.kineto([traces.kernel(0, 10), traces.kernel(30, 10)])
+    )
+    (tmp_path / "tmp").mkdir()
+    return tmp_path
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    return os.environ | {
+        "PYTHONPATH": str(folder / "site"),
+        "TRACE": str(folder / "trace.json"),
+        "TMPDIR": str(folder / "tmp"),
+        "PATH": os.path.dirname(sys.executable) + ":/usr/bin:/bin",
+    } | more  # fmt: skip
+
+
+def run(folder: Path, program: str, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(program)
+    line = [sys.executable, "-m", "gpuadvise", "run", *options, "--"]
+    return subprocess.run(
+        [*line, sys.executable, str(folder / "train.py"), "--lr", "1"],
+        env=environment(folder, **more),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_program_stays_as_it_is_and_its_time_is_told(folder: Path) -> None:
+    done = run(folder, TRAINING.format(steps=20, code=7))
+    assert done.returncode == 7
+    assert done.stdout == "out ['--lr', '1']\n"
+    assert done.stderr.startswith("err\n")
+    assert "50 % of 40 us" in done.stderr
+    assert "ran_2_plain" in done.stderr
+    assert not list((folder / "tmp").iterdir())
+
+
+def test_options(folder: Path) -> None:
+    kept = folder / "kept.json"
+    options = ("--warmup", "2", "--steps", "4", "--stacks", "--keep", str(kept))
+    done = run(folder, TRAINING.format(steps=9, code=0), *options)
+    assert done.returncode == 0
+    assert "ran_3_stacks" in kept.read_text()
+    assert f"gpuadvise advise {kept}" in done.stderr
+
+
+def test_calls_of_the_outermost_module_are_steps_where_nothing_is_trained(folder: Path) -> None:
+    assert "ran_2_plain" in run(folder, INFERENCE).stderr
+
+
+def test_a_recording_that_the_end_cuts_short_is_kept(folder: Path) -> None:
+    assert "ran_1_plain" in run(folder, TRAINING.format(steps=6, code=0)).stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "more", "words"),
+    [
+        (TRAINING.format(steps=2, code=0), {}, "fewer than 5 steps"),
+        ("print(1)", {}, "did not import torch"),
+        (TRAINING.format(steps=9, code=0), {"BROKEN": "1"}, "RuntimeError: busy"),
+    ],
+)
+def test_why_nothing_was_recorded(
+    folder: Path, program: str, more: dict[str, str], words: str
+) -> None:
+    done = run(folder, program, **more)
+    assert done.returncode == 3
+    assert words in done.stderr
+    assert run(folder, program.replace("exit(0)", "exit(4)") + "\n", **more).returncode in (3, 4)
+
+
+def test_an_own_sitecustomize_is_still_run(folder: Path) -> None:
+    (folder / "site" / "sitecustomize.py").write_text("print('own')")
+    done = run(folder, TRAINING.format(steps=9, code=0))
+    assert done.stdout.startswith("own\n")
+    assert "ran_2" in done.stderr
+
+
+def test_signals_reach_the_program(folder: Path) -> None:
+    (folder / "train.py").write_text(
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n"
+        "open(sys.argv[1], 'w').close()\n"
+        "time.sleep(30)\n"
+    )
+    ready = folder / "ready"
+    line = [sys.executable, "-m", "gpuadvise", "run", "--", sys.executable]
+    process = subprocess.Popen(
+        [*line, str(folder / "train.py"), str(ready)],
+        env=environment(folder),
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with process:
+        for _ in range(300):
+            if ready.exists():
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 5
+    assert not list((folder / "tmp").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (["no-such-program"], 2, "is not a program"),
+        (["true"], 3, "neither nsys nor ncu"),
+    ],
+)
+def test_programs_that_cannot_be_recorded(
+    folder: Path, line: list[str], code: int, words: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuadvise", "run", "--", *line],
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert words in done.stderr
+
+
+def test_a_place_that_cannot_be_kept_is_refused_before_the_program_runs(folder: Path) -> None:
+    done = run(folder, TRAINING.format(steps=9, code=0), "--keep", str(folder / "no" / "trace"))
+    assert done.returncode == 2
+    assert not done.stdout
+
+
+def test_nsight_systems_records_what_is_no_python(folder: Path) -> None:
+    nsys = folder / "bin" / "nsys"
+    nsys.parent.mkdir()
+    nsys.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1" = export ]; then cp "$TRACE" "$6"; exit; fi\n'
+        'while [ "$1" != --output ]; do shift; done; shift 2; exec "$@"\n'
+    )
+    nsys.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuadvise", "run", "--", "sh", "-c", "echo out; exit 6"],
+        env=environment(folder, PATH=f"{nsys.parent}:/usr/bin:/bin"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 6
+    assert done.stdout == "out\n"
+    assert "50 % of 40 us" in done.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_pytorch_itself(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import torch\nmodel = torch.nn.Linear(4, 4)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for _ in range(9):\n    model(torch.rand(2, 4)).sum().backward()\n    optimizer.step()\n"
+    )
+    kept = tmp_path / "trace.json"
+    line = [sys.executable, "-m", "gpuadvise", "run", "--keep", str(kept), "--", sys.executable]
+    subprocess.run([*line, str(program)], capture_output=True, timeout=120, check=True)
+    assert "ProfilerStep#" in kept.read_text()
