@@ -39,6 +39,7 @@ class Answer(Generic[R]):
     findings: tuple[Finding, ...]
     not_evaluated: tuple[NotEvaluated, ...]
     notes: tuple[str, ...]  # what the command line says on stderr
+    failed: tuple[str, ...]  # limits of the project's settings that are not held
     complete: bool
     _json: str = field(repr=False)
     _rows: str = field(repr=False)
@@ -93,6 +94,7 @@ def answer_of(said: CommandAnswer, results: Sequence[type[T]]) -> Answer[T]:
         findings=tuple(built(Finding, each) for each in document["findings"]),
         not_evaluated=tuple(built(NotEvaluated, each) for each in document["not_evaluated"]),
         notes=tuple(said.notes),
+        failed=tuple(said.failed),
         complete=said.exit in (0, 1),  # 1: a limit that the project's settings set was met
         _json=text,
         _rows=json.dumps(rows, allow_nan=False),

@@ -1,0 +1,1 @@
+../../cli/_root/testing.py
