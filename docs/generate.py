@@ -31,6 +31,8 @@ from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.source import CHECKED, CUDA_RULES
+from gpuadvise.rules.source.lint import lint_cuda, lint_python
 from gpuadvise.rules.sources import old_guide
 
 if TYPE_CHECKING:
@@ -313,6 +315,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         )
     language = _HIGHLIGHTED.get(code.language, code.language)
     yield from ("", "## Before and after", "", f"```{language}", code.before, "```", "")
+    yield from _linted(rule.id, code.before)
     yield from (f"```{language}", code.after, "```")
     yield from ("", "## An example that is reported", "", *_example(explanation.fires))
     yield from ("", "## One that is not", "", *_example(explanation.quiet))
@@ -352,6 +355,16 @@ def _evidence(rule: Rule) -> Iterator[str]:
     for fact, how in needs_of(rule, HOW):
         choice = " (one of these)" if fact in rule.either and len(rule.either) > 1 else ""
         yield f"| `{fact}`{choice} | {_cell(how)} |"
+
+
+def _linted(rule: str, text: str) -> Iterator[str]:
+    """Yield what ``lint`` says of the code *text* of a rule on sources."""
+    if rule not in CHECKED:
+        return
+    lint = lint_cuda if rule in CUDA_RULES else lint_python
+    yield from ("`gpuadvise lint` says:", "")
+    for seen in lint(text.encode(), "page", select={rule}).diagnostics:
+        yield from (f"> `{seen.seen}`: {seen.message}", ">", f"> **Do:** {seen.action}", "")
 
 
 def _example(shown: Shown) -> Iterator[str]:

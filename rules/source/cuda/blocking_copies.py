@@ -38,14 +38,18 @@ CHECK = CudaCheck(
     code=BeforeAfter(
         "host",
         """\
-void upload() {
-    cudaMemcpy(a, host_a, bytes, cudaMemcpyHostToDevice);      // the host waits each time
-    cudaMemcpy(b, host_b, bytes, cudaMemcpyHostToDevice);
+void run() {
+    for (int i = 0; i < 4; ++i) {
+        cudaMemcpy(part[i], host[i], bytes, cudaMemcpyHostToDevice);   // host and streams wait each time
+        kernel<<<grid, block, 0, stream[i]>>>(part[i]);
+    }
 }""",
         """\
-void upload() {
-    cudaMemcpyAsync(a, host_a, bytes, cudaMemcpyHostToDevice, stream);
-    cudaMemcpyAsync(b, host_b, bytes, cudaMemcpyHostToDevice, stream);
+void run() {
+    for (int i = 0; i < 4; ++i) {
+        cudaMemcpyAsync(part[i], host[i], bytes, cudaMemcpyHostToDevice, stream[i]);
+        kernel<<<grid, block, 0, stream[i]>>>(part[i]);
+    }
 }""",
     ),
 )

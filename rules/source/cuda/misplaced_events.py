@@ -76,15 +76,17 @@ CHECK = CudaCheck(
         "host",
         """\
 void measure() {
-    cudaEventRecord(start);                    // in the default stream
+    cudaEventRecord(start, copies);            // in another stream than the work
     kernel<<<grid, block, 0, stream>>>(data);
-    cudaEventRecord(stop);
+    cudaEventRecord(stop, copies);
+    cudaEventElapsedTime(&milliseconds, start, stop);
 }""",
         """\
 void measure() {
     cudaEventRecord(start, stream);
     kernel<<<grid, block, 0, stream>>>(data);
     cudaEventRecord(stop, stream);
+    cudaEventElapsedTime(&milliseconds, start, stop);
 }""",
     ),
 )

@@ -106,16 +106,12 @@ CHECK = CudaCheck(
     code=BeforeAfter(
         "cuda",
         """\
-__global__ void count(short *out, const short *in) {
-    short sum = 0;
-    for (short i = 0; i < 64; ++i) sum += in[i];
-    out[threadIdx.x] = sum;
+__global__ void clear(float *x, int n) {
+    for (unsigned short i = threadIdx.x; i < n; i += blockDim.x) x[i] = 0;   // cut to 16 bits each time
 }""",
         """\
-__global__ void count(short *out, const short *in) {
-    int sum = 0;
-    for (int i = 0; i < 64; ++i) sum += in[i];
-    out[threadIdx.x] = sum;
+__global__ void clear(float *x, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = 0;
 }""",
     ),
 )

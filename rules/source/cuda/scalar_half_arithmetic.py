@@ -63,10 +63,16 @@ CHECK = CudaCheck(
         "cuda",
         """\
 #include <cuda_fp16.h>
-__global__ void twice(__half *x) { x[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]); }""",
+__global__ void twice(__half *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    x[i] = __hadd(x[i], x[i]);
+}""",
         """\
 #include <cuda_fp16.h>
-__global__ void twice(__half2 *x) { x[threadIdx.x] = __hadd2(x[threadIdx.x], x[threadIdx.x]); }""",
+__global__ void twice(__half2 *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    x[i] = __hadd2(x[i], x[i]);
+}""",
     ),
 )
 

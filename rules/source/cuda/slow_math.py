@@ -98,10 +98,16 @@ CHECK = CudaCheck(
     code=BeforeAfter(
         "cuda",
         """\
-__global__ void wave(float *x) { x[threadIdx.x] = sinf(x[threadIdx.x]) * expf(-x[threadIdx.x]); }""",
+__global__ void wave(float *x, int n) {
+    float sum = 0;
+    for (int k = 1; k < n; ++k) sum += sinf(k * x[threadIdx.x]) * expf(-x[threadIdx.x]);
+    x[threadIdx.x] = sum;
+}""",
         """\
-__global__ void wave(float *x) {                      // where 2 ulp and more are good enough
-    x[threadIdx.x] = __sinf(x[threadIdx.x]) * __expf(-x[threadIdx.x]);
+__global__ void wave(float *x, int n) {               // where 2 ulp and more are good enough
+    float sum = 0;
+    for (int k = 1; k < n; ++k) sum += __sinf(k * x[threadIdx.x]) * __expf(-x[threadIdx.x]);
+    x[threadIdx.x] = sum;
 }""",
     ),
 )

@@ -95,10 +95,16 @@ CHECK = PythonCheck(
     code=BeforeAfter(
         "python",
         """\
+import torch
+
+loader = torch.utils.data.DataLoader(data, batch_size=64, num_workers=4, pin_memory=True)
 for batch in loader:
     batch = batch.to("cuda")""",
         """\
-for batch in loader:  # of a loader with pin_memory=True
+import torch
+
+loader = torch.utils.data.DataLoader(data, batch_size=64, num_workers=4, pin_memory=True)
+for batch in loader:
     batch = batch.to("cuda", non_blocking=True)""",
     ),
 )

@@ -67,10 +67,24 @@ CHECK = PythonCheck(
     code=BeforeAfter(
         "python",
         """\
-model = Model().cuda()""",
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.SGD(model.parameters())
+for batch in loader:
+    optimizer.zero_grad()
+    model(batch.cuda(non_blocking=True)).square().mean().backward()
+    optimizer.step()""",
         """\
+import torch
+
 torch.set_float32_matmul_precision("high")  # TF32
-model = Model().cuda()""",
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.SGD(model.parameters())
+for batch in loader:
+    optimizer.zero_grad()
+    model(batch.cuda(non_blocking=True)).square().mean().backward()
+    optimizer.step()""",
     ),
 )
 

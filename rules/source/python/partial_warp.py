@@ -119,14 +119,16 @@ def _number(module: PythonModule, node: ast.expr, depth: int = 0) -> int | None:
 CHECK = PythonCheck(
     faults=faults,
     code=BeforeAfter(
-        "host",
+        "python",
         """\
-void launch(int n) {
-    kernel<<<(n + 99) / 100, 100>>>(data, n);                 // 4 warps, the last with 4 lanes
-}""",
+import cupy
+
+scale = cupy.RawKernel(source, "scale")
+scale((n // 100,), (100,), (data,))  # 4 warps, the last with 4 lanes""",
         """\
-void launch(int n) {
-    kernel<<<(n + 127) / 128, 128>>>(data, n);                // with: if (i < n)
-}""",
+import cupy
+
+scale = cupy.RawKernel(source, "scale")
+scale((n // 128,), (128,), (data,))""",
     ),
 )

@@ -65,12 +65,22 @@ CHECK = PythonCheck(
     code=BeforeAfter(
         "python",
         """\
+import torch
+
 for batch in loader:
-    loss = step(batch)
-    losses.append(loss.item())""",
+    optimizer.zero_grad()
+    loss = criterion(model(batch.to("cuda", non_blocking=True)))
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())  # waits in each step""",
         """\
+import torch
+
 for batch in loader:
-    loss = step(batch)
+    optimizer.zero_grad()
+    loss = criterion(model(batch.to("cuda", non_blocking=True)))
+    loss.backward()
+    optimizer.step()
     losses.append(loss.detach())  # read them after the loop""",
     ),
 )

@@ -82,9 +82,17 @@ CHECK = PythonCheck(
     code=BeforeAfter(
         "python",
         """\
-loader = DataLoader(data, batch_size=64, num_workers=4)""",
+import torch
+
+loader = torch.utils.data.DataLoader(data, batch_size=64, num_workers=4)
+for batch in loader:
+    batch = batch.to("cuda", non_blocking=True)""",
         """\
-loader = DataLoader(data, batch_size=64, num_workers=4, pin_memory=True)""",
+import torch
+
+loader = torch.utils.data.DataLoader(data, batch_size=64, num_workers=4, pin_memory=True)
+for batch in loader:
+    batch = batch.to("cuda", non_blocking=True)""",
     ),
 )
 

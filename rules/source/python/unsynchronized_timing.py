@@ -146,10 +146,20 @@ CHECK = PythonCheck(
     code=BeforeAfter(
         "python",
         """\
+import time
+
+import torch
+
+model = Model().to("cuda")
 start = time.perf_counter()
 y = model(x)
 print(time.perf_counter() - start)  # of the launches alone""",
         """\
+import time
+
+import torch
+
+model = Model().to("cuda")
 torch.cuda.synchronize()
 start = time.perf_counter()
 y = model(x)
