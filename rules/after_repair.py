@@ -29,7 +29,8 @@ _NEARLY_AT_ROOF = number(
     0.9,
     "unit that will limit after a repair",
     "share of its roof, for the expected gain",
-    "212 of 282 recorded repairs then have a limit that a reader named; 207 with the number of the other sets",
+    "205 of 282 recorded repairs then have a limit that a reader named, 201 with the number of the other sets; the "
+    "limit of before is one for 105",
     LaunchSet.SEVENTH,
 )
 

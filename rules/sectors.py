@@ -199,11 +199,7 @@ def _moved_by(
             factor *= again
             how += f", times {show_number(again)} requests for a line that a tile asks for once"
     if used <= WORD and hit < 1 / 2 and not at_l1:
-        factor, how = _more_of(profile, factor, how)
-        busy = profile.dram_busy if profile else None
-        slower = max(FAR_APART, BY_LOADS / busy) if busy else FAR_APART
-        factor *= slower
-        how += f", times {show_number(slower)} for lanes far apart in DRAM"
+        factor, how = _far_apart(profile, factor, how)
     elif hit:
         factor *= 1 - hit
         if hit >= NOTABLE_HITS:
@@ -211,14 +207,21 @@ def _moved_by(
     return factor, how
 
 
-def _more_of(profile: KernelProfile | None, factor: float, how: str) -> tuple[float, str]:
-    """Return the bytes moved / needed where device memory moves more: it reads what a store leaves of a sector."""
+def _far_apart(profile: KernelProfile | None, factor: float, how: str) -> tuple[float, str]:
+    """Return the bytes moved / needed of lanes far apart in device memory, which moves these more slowly.
+
+    Where it moves more than their sectors, for it reads what a store leaves of one, at its full rate.
+    """
     needed = (profile.global_sectors_ideal or 0.0) * SECTOR if profile else 0.0
     moved = (profile.dram_bytes or 0.0) if profile else 0.0
-    if not needed or moved <= factor * needed:
-        return factor, how
-    sizes = f"{show_bytes(round(moved))} / {show_bytes(round(needed))}"
-    return moved / needed, f"DRAM bytes / needed bytes = {sizes}"
+    slower = FAR_APART
+    if profile and needed and moved > factor * needed:
+        factor = moved / needed
+        how = (
+            f"DRAM bytes / needed bytes = {show_bytes(round(moved))} / {show_bytes(round(needed))}"
+        )
+        slower = max(FAR_APART, BY_LOADS / (profile.dram_busy or BY_LOADS))
+    return factor * slower, f"{how}, times {show_number(slower)} for lanes far apart in DRAM"
 
 
 def _found_again(profile: KernelProfile | None) -> float:
