@@ -155,10 +155,11 @@ def selections(incomplete: str) -> list[str]:
 
 
 def priorities(incomplete: str) -> list[str]:
-    """Return the priorities that begin with *incomplete*."""
-    from gpuadvise.rules.model import Priority
+    """Return the priorities, and those of a category, that begin with *incomplete*."""
+    from gpuadvise.rules.model import Category, Priority
 
-    return _beginning(incomplete, list(Priority))
+    of_one = [f"{category}:{priority}" for category in Category for priority in Priority]
+    return _beginning(incomplete, [*Priority, *of_one])
 
 
 def _beginning(incomplete: str, words: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from typer import Context
 
-    from gpuadvise.rules.model import Priority
+    from gpuadvise.rules.model import Category, Priority
 
 
 class Exit(IntEnum):
@@ -26,17 +27,53 @@ class Exit(IntEnum):
     CLOSED_PIPE = 141  # 128 + SIGPIPE: the reader went away
 
 
-def threshold(option: str, word: str | None) -> Priority | None:
-    """Return the priority that *word* names, None for None; raises BadInput."""
-    if word is None:
-        return None
-    from gpuadvise.advisor.prose import and_list, quoted
-    from gpuadvise.rules.model import Priority
+@dataclass(frozen=True, slots=True)
+class FailOn:
+    """Which findings make a run fail: *least* is the least urgent priority that does, by category (None: any).
 
-    if word not in [*Priority]:
+    Advice on how to work fails where its category is named, and only there.
+    """
+
+    words: str
+    least: tuple[tuple[Category | None, Priority], ...]
+
+    def meets(self, category: Category, priority: Priority) -> bool:
+        """Return whether a finding, or a rule, of *category* and *priority* makes a run fail."""
+        return any(
+            priority.rank <= least.rank and (named is category if named else category != "process")
+            for named, least in self.least
+        )
+
+    def __str__(self) -> str:
+        """Return the words as they were given."""
+        return self.words
+
+
+def threshold(option: str, words: str | None) -> FailOn | None:
+    """Return what *words* (priorities, CATEGORY:PRIORITY or a category) name, None for None; raises BadInput."""
+    if words is None:
+        return None
+    return FailOn(words, tuple(_least(option, word.strip()) for word in words.split(",")))
+
+
+def _least(option: str, word: str) -> tuple[Category | None, Priority]:
+    from gpuadvise.advisor.prose import and_list, quoted
+    from gpuadvise.rules.model import Category, Priority
+
+    category, colon, priority = word.partition(":")
+    if not colon and word in [*Category]:
+        return Category(word), Priority.LOW
+    if colon and category not in [*Category]:
+        accepted = and_list([*Category], "or")
+        raise BadInput(f"{option}: {quoted(category)} is not a category.", hint=f"Use {accepted}.")
+    level = priority if colon else word
+    if level not in [*Priority]:
         accepted = and_list([*Priority], "or")
-        raise BadInput(f"{option}: {quoted(word)} is not a priority.", hint=f"Use {accepted}.")
-    return Priority(word)
+        raise BadInput(
+            f"{option}: {quoted(level)} is not a priority.",
+            hint=f"Use {accepted}, or one of a category: performance:high.",
+        )
+    return (Category(category) if colon else None), Priority(level)
 
 
 def refuse_undescribed(ctx: Context, options: Sequence[str], hint: str) -> None:

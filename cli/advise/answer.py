@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.advise.coverage import Coverage
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.exits import FailOn
     from gpuadvise.rules.after_repair import NextLimit
     from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.model import Gain, Location, Rule
@@ -116,7 +117,7 @@ class AdviceReports:
 def answer(
     advised: AdviceReports,
     inputs: Mapping[str, Any],
-    limit: Priority | None,
+    limit: FailOn | None,
     notes: Sequence[str],
     *,
     source: str | None,
@@ -208,7 +209,7 @@ def _told_apart(
 def exit_code(
     failures: Collection[tuple[str, str]],
     findings: Iterable[Finding],
-    limit: Priority | None,
+    limit: FailOn | None,
     *,
     damaged: bool = False,
 ) -> Exit:

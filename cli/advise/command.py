@@ -89,7 +89,12 @@ def command(
     ignore: Annotated[Texts, pick("ignore")] = None,
     rules: Annotated[Texts, pick("rules")] = None,
     fail_on: Annotated[
-        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
+        Text,
+        pick(
+            "fail_on",
+            "Exit 1 on high, medium, low, or performance:high.",
+            complete=completion.priorities,
+        ),
     ] = None,
     baseline: Annotated[Text, pick("baseline")] = None,
     limit: Annotated[

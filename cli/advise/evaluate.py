@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.cli.answer import Answer
-    from gpuadvise.cli.exits import Exit
+    from gpuadvise.cli.exits import Exit, FailOn
     from gpuadvise.cli.formats import Output
-    from gpuadvise.rules.model import Priority, Rule
+    from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding, Report
 
 
@@ -201,7 +201,7 @@ def _notes_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: Priority | None) -> Answer:
+def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: FailOn | None) -> Answer:
     reports: list[Report] = []
     profiler = []
     for kernel in evidence.kernels():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.description.reader import Described
+    from gpuadvise.cli.exits import FailOn
     from gpuadvise.rules.model import Location, Rule
     from gpuadvise.rules.report import Finding, Report, RuleLine
 
@@ -205,7 +206,7 @@ def _is_measured(line: RuleLine) -> bool:
     return isinstance(line.outcome, Advice) and line.outcome.gain is not None
 
 
-def check_threshold_reachable(reports: Iterable[Report], limit: Priority | None) -> None:
+def check_threshold_reachable(reports: Iterable[Report], limit: FailOn | None) -> None:
     """Raise BadInput when *limit* was set and no rule that could meet it was evaluated.
 
     A threshold that passes because nothing was looked at would be a gate that is always open.
@@ -216,7 +217,7 @@ def check_threshold_reachable(reports: Iterable[Report], limit: Priority | None)
         raise threshold_unreachable(limit)
 
 
-def threshold_unreachable(limit: Priority) -> BadInput:
+def threshold_unreachable(limit: FailOn) -> BadInput:
     """Return the error of a threshold that nothing could meet."""
     return BadInput(
         f"--fail-on {limit}: no rule of that priority had its evidence.",
@@ -224,23 +225,20 @@ def threshold_unreachable(limit: Priority) -> BadInput:
     )
 
 
-def can_meet(report: Report, limit: Priority) -> bool:
-    """Return whether a rule as urgent as *limit* was evaluated for *report*."""
-    return any(
-        line.rule.priority.rank <= limit.rank and not line.rule.process for line in report.lines
-    )
+def can_meet(report: Report, limit: FailOn) -> bool:
+    """Return whether a rule that can meet *limit* was evaluated for *report*."""
+    evaluated = any(limit.meets(line.rule.category, line.rule.priority) for line in report.lines)
+    return evaluated or count_at_or_above(report.findings, limit) > 0
 
 
-def count_at_or_above(findings: Iterable[Finding], limit: Priority | None) -> int:
+def count_at_or_above(findings: Iterable[Finding], limit: FailOn | None) -> int:
     """Return how many of *findings* are as urgent as *limit*, or more so."""
     if limit is None:
         return 0
-    return sum(
-        finding.priority.rank <= limit.rank and not finding.rule.process for finding in findings
-    )
+    return sum(limit.meets(finding.category, finding.priority) for finding in findings)
 
 
-def met_note(findings: Iterable[Finding], limit: Priority | None) -> list[str]:
+def met_note(findings: Iterable[Finding], limit: FailOn | None) -> list[str]:
     """Return the sentence that says why the exit code is 1, if it is."""
     count = count_at_or_above(findings, limit)
     return [f"{plural(count, 'finding')} at --fail-on {limit} or above."] if count else []

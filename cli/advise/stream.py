@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.description_file import FileState
     from gpuadvise.advisor.description.reader import Described
-    from gpuadvise.rules.model import Priority
+    from gpuadvise.cli.exits import FailOn
 
 
 # What an exit code says, from harmless to serious.
@@ -53,7 +53,7 @@ class _Tally:
         self.held = self.held or kernel.can_meet
 
 
-def streamed(evidence: GatheredEvidence, judge: Judge, limit: Priority | None, form: str) -> Exit:
+def streamed(evidence: GatheredEvidence, judge: Judge, limit: FailOn | None, form: str) -> Exit:
     """Print one row per finding; return the most serious exit code of any kernel."""
     tally = _Tally()
     head = rows.header(FINDING_COLUMNS, form)
@@ -82,7 +82,7 @@ class RowJudge(NamedTuple):
     """How each kernel of a stream is judged and written."""
 
     judge: Judge
-    limit: Priority | None
+    limit: FailOn | None
     form: str
 
     def judged(self, kernel: Described | BadLine) -> JudgedKernel:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.gpu import Gpu, Machine
     from gpuadvise.advisor.software import Software
+    from gpuadvise.cli.exits import FailOn
     from gpuadvise.rules.report import Finding
 
 _TONES = {
@@ -51,7 +52,7 @@ def answer(
     checks: Sequence[DoctorCheck],
     inputs: Mapping[str, Any],
     *,
-    limit: Priority | None,
+    limit: FailOn | None,
     full: bool,
     with_ids: bool,
 ) -> Answer:
@@ -128,19 +129,19 @@ def _failed(
     machine: Machine,
     checks: Sequence[DoctorCheck],
     findings: Sequence[Finding],
-    limit: Priority | None,
+    limit: FailOn | None,
 ) -> list[str]:
     """Return why ``--fail-on`` says no; raises BadInput where no check could have met *limit*."""
     if limit is None:
         return []
-    met = sum(finding.priority.rank <= limit.rank for finding in findings)
+    met = sum(limit.meets(finding.category, finding.priority) for finding in findings)
     if not met and all(map(_is_unread, machine.gpus)):
         raise BadInput(
             f"--fail-on {limit} has nothing to compare: no reading of any GPU is there.",
             hint="Save device --all --telemetry --format json, or nvidia-smi -q -x.",
         )
     judged = (CheckStatus.OK, CheckStatus.FINDING)
-    urgent = (check for check in checks if check.rule.priority.rank <= limit.rank)
+    urgent = (check for check in checks if limit.meets(check.rule.category, check.rule.priority))
     if not met and checks and not any(check.status in judged for check in urgent):
         raise BadInput(
             f"--fail-on {limit} has nothing to compare: no check of that priority was possible.",
@@ -149,10 +150,10 @@ def _failed(
     return [f"{plural(met, 'finding')} at --fail-on {limit} or above."] if met else []
 
 
-def _exit(machine: Machine, findings: Sequence[Finding], limit: Priority | None) -> Exit:
+def _exit(machine: Machine, findings: Sequence[Finding], limit: FailOn | None) -> Exit:
     if not machine.gpus or machine.problems:
         return Exit.UNAVAILABLE
-    if limit and any(finding.priority.rank <= limit.rank for finding in findings):
+    if limit and any(limit.meets(finding.category, finding.priority) for finding in findings):
         return Exit.THRESHOLD
     return Exit.UNAVAILABLE if limit and any(map(_is_unread, machine.gpus)) else Exit.RAN
 

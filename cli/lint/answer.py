@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.exits import FailOn
     from gpuadvise.cli.lint.file_rules import FileRules
     from gpuadvise.cli.lint.gather import SourceFile
     from gpuadvise.cli.not_judged import NotJudged
@@ -109,10 +110,8 @@ def verdict(
 
     Raises BadInput where a gate would pass because every file is of another vendor's compiler.
     """
-    met = [
-        d for d in seen if (at := rules.limit(d.file)) and rule_of(d.rule).priority.rank <= at.rank
-    ]
-    limit = rules.strictest([*(source.path for source in read), *(item.path for item in left)])
+    met = [d for d in seen if (least := rules.limit(d.file)) and meets(least, d.rule)]
+    limit = rules.gate([d.file for d in met] or [*(s.path for s in read), *(i.path for i in left)])
     if met:
         return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
     if (
@@ -129,6 +128,12 @@ def verdict(
         count = f"{plural(len(left), 'file or folder', 'files or folders')} not judged"
         return [f"--fail-on {limit} cannot pass: {count} (not_judged)."], Exit.UNAVAILABLE
     return (), Exit.RAN if is_complete(read) else Exit.UNAVAILABLE
+
+
+def meets(limit: FailOn, rule: str) -> bool:
+    """Return whether a finding of *rule* meets *limit*."""
+    judged = rule_of(rule)
+    return limit.meets(judged.category, judged.priority)
 
 
 def _every_rule() -> tuple[Rule, ...]:

@@ -19,12 +19,11 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.lint.answer import answer, said, verdict
+from gpuadvise.cli.lint.answer import answer, meets, said, verdict
 from gpuadvise.cli.lint.file_rules import FileRules
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.cli.parameters import argument
-from gpuadvise.rules.guide import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +52,12 @@ def command(
     select: Annotated[Text, pick("select", "Only these rules, separated by commas.")] = None,
     ignore: Annotated[Text, pick("ignore", "Not these rules, separated by commas.")] = None,
     fail_on: Annotated[
-        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
+        Text,
+        pick(
+            "fail_on",
+            "Exit 1 on high, medium, low, or performance:high.",
+            complete=completion.priorities,
+        ),
     ] = None,
     baseline: Annotated[Text, pick("baseline")] = None,
     since: Annotated[Text, pick("since")] = None,
@@ -72,7 +76,7 @@ def command(
     lacking = [source.lacking for source in read if source.lacking]
     if lacking and len(lacking) == len(read):
         raise lacking[0]
-    limit = rules.strictest([*files, *(source.path for source in read)])
+    limit = rules.gate([*files, *(source.path for source in read)])
     if limit and not read and not left and not any(map(rules.excludes, files)):
         raise BadInput(
             f"{rules.option(files[0])} has nothing to compare: there is no source file in "
@@ -80,7 +84,7 @@ def command(
             hint=f"lint reads {and_list(SUFFIXES)}.",
         )
     checked = frozenset[str]().union(*(rules.of(path) for path in files))
-    if fail_on and limit and not any(rule_of(i).priority.rank <= limit.rank for i in checked):
+    if fail_on and limit and not any(meets(limit, rule) for rule in checked):
         raise BadInput(
             f"--fail-on {limit}: no rule that is left has that priority.",
             hint="A check that cannot fail must not look like one that passed.",

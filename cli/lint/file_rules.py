@@ -15,7 +15,7 @@ from gpuadvise.cli.exits import threshold
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpuadvise.rules.model import Priority
+    from gpuadvise.cli.exits import FailOn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +40,13 @@ class FileRules:
         """Return what sets the threshold of *path*, as users wrote it."""
         return "--fail-on" if self.fail_on else f"{self.settings(path).file}: fail_on"
 
-    def limit(self, path: str) -> Priority | None:
-        """Return the priority from which a finding in *path* fails, None without a gate."""
+    def limit(self, path: str) -> FailOn | None:
+        """Return which findings in *path* fail, None without a gate; raises BadInput."""
         return threshold(self.option(path), self.fail_on or self.settings(path).fail_on)
 
-    def strictest(self, paths: Iterable[str]) -> Priority | None:
-        """Return the threshold of *paths* that most findings meet, None where none has a gate."""
-        limits = [limit for path in paths if (limit := self.limit(path))]
-        return max(limits, key=lambda limit: limit.rank, default=None)
+    def gate(self, paths: Iterable[str]) -> FailOn | None:
+        """Return the threshold of the first of *paths* that has one, None where none has."""
+        return next(filter(None, map(self.limit, paths)), None)
 
     def of(self, path: str) -> frozenset[str]:
         """Return the ids that options and settings leave for the file *path*; raises BadInput."""

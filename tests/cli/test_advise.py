@@ -766,3 +766,38 @@ def test_whether_the_gpu_pays_is_said_either_way(cli) -> None:
     loses = cli(*args, "--host-time", "1ms").out
     assert "Offload: the host is not slower: 1.61 ms with its copies, 1 ms on the host." in loses
     assert "Offload" not in cli(*args).out
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("medium", 1),
+        ("high", 0),
+        ("performance:medium", 1),
+        ("performance", 1),
+        ("correctness:high,performance:medium", 1),
+        ("correctness:low,performance:high", 0),
+        ("process", 1),
+        ("low", 1),
+    ],
+)
+def test_a_gate_may_be_of_one_category(cli, tmp_path: Path, words: str, code: int) -> None:
+    described = tmp_path / "kernel.toml"
+    kernel = '[[kernel]]\nname = "blur"\ngpu = "h200"\nregs = 32\nblock = 33\nsanitized = true\n'
+    described.write_text(kernel, encoding="utf-8")
+    ran = cli("advise", str(described), "--fail-on", words)
+    assert ran.code == code
+    if code:
+        assert f"at --fail-on {words} or above." in ran.err
+
+
+def test_a_gate_of_a_category_without_evidence_is_refused(cli) -> None:
+    ran = cli("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--fail-on", "high")
+    assert ran.code == 0
+    for words, says in (
+        ("speed:high", '"speed" is not a category.'),
+        ("performance:urgent", '"urgent" is not a priority.'),
+        ("high,", '"" is not a priority.'),
+    ):
+        ran = cli("advise", "--regs", "32", "--block", "256", "--gpu", "h200", "--fail-on", words)
+        assert (ran.code, says in ran.err) == (2, True)

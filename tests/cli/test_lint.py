@@ -259,6 +259,10 @@ def test_gitlab_report_of_advice_without_a_file(cli) -> None:
         (["--fail-on", "high", "--ignore", "divergent-barriers"], 0),
         (["--fail-on", "low", "--select", "implicit-double"], 1),
         (["--fail-on", "severe"], 2),
+        (["--fail-on", "correctness:high"], 1),
+        (["--fail-on", "performance:high"], 0),
+        (["--fail-on", "performance:high,correctness"], 1),
+        (["--fail-on", "high:correctness"], 2),
         (["--select", "no-such-rule"], 2),
     ],
 )
