@@ -75,7 +75,12 @@ def test_an_unknown_rule(cli) -> None:
     [
         (rule_ids, "partial", ["partial-warp"]),
         (selections, "me", ["medium", "measurement", "memory", "memory-bound"]),
-        (priorities, "", ["high", "medium", "low"]),
+        (priorities, "m", ["medium"]),
+        (
+            priorities,
+            "correctness:",
+            [f"correctness:{level}" for level in ("high", "medium", "low")],
+        ),
     ],
 )
 def test_the_shell_completes_rules_topics_and_priorities(complete, begun: str, wanted) -> None:
