@@ -103,3 +103,57 @@ def requests_to_memory(profile: KernelProfile) -> float | None:
     """
     cycles, busy = profile.elapsed_cycles, profile.memory_pipes_busy
     return cycles * busy * profile.sm_count if cycles and busy and profile.sm_count else None
+
+
+CHAINED = number(
+    0.22,
+    "loads of chains whose addresses are loaded",
+    "share of instructions",
+    "measured in eight kernels that walk lists or chains on an H100 and H200s: 0.24 to 0.47",
+    LaunchSet.SEVENTH,
+)
+_CHAINED_WAIT = number(
+    0.95,
+    "wait for such loads",
+    "share of a warp's time",
+    "measured in eight such kernels: 0.967 to 0.99",
+    LaunchSet.SEVENTH,
+)
+_ONE_WORD = number(
+    4.5,
+    "bytes used of a sector by such loads, at most",
+    "bytes",
+    "measured in eight such kernels: 4 to 4.3. Indices that are read in order beside what they point to use more",
+    LaunchSet.SEVENTH,
+)
+CHAINED_HITS = number(
+    0.6,
+    "such loads that L1 has, at most",
+    "share",
+    "measured in eight such kernels: 0 to 0.49, for a node has its link beside its value; 0.82 or more where threads walk rows",
+    LaunchSet.SEVENTH,
+)
+_APART = number(
+    4.0, "sectors per request of lanes that each walk a chain", "sectors", "our judgement"
+)
+
+
+def follows_chains(profile: KernelProfile) -> bool | None:
+    """Return whether the address of a load seems to be what the one before brought: lists, trees, chains.
+
+    Hardly an instruction stands between loads, each uses a word of a sector of which L1 has nothing else
+    that is asked for, and warps wait for nothing but them. None where the page does not tell.
+    """
+    loads, hits, wait = profile.global_loads, l1_hits(profile), profile.top_stall
+    counted = loads.requests is not None and profile.instructions
+    every = (loads.requests or 0.0) / profile.instructions if counted else None
+    signs = (
+        every is None or every >= CHAINED,
+        loads.used_bytes is None or 0 < loads.used_bytes <= _ONE_WORD,
+        loads.sectors_per_request is None or loads.sectors_per_request >= _APART,
+        hits is None or hits <= CHAINED_HITS,
+        wait is None or waits_for(profile, Stall.LONG_SCOREBOARD, share=_CHAINED_WAIT),
+    )
+    if not all(signs):
+        return False
+    return None if None in (every, loads.used_bytes, hits, wait) else True

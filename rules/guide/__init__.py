@@ -43,6 +43,7 @@ _MODULES = (
     "reread_mapped_memory",
     "uncoalesced_access",
     "scattered_atomics",
+    "dependent_loads",
     "unaligned_words",
     "narrow_loads",
     "narrow_accesses",

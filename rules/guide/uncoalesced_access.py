@@ -31,7 +31,7 @@ from gpuadvise.rules.sectors import USED, moved_per_needed, ways_that_count, wit
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING
 from gpuadvise.rules.uncounted import hardly_global, names_no_access
-from gpuadvise.rules.workload import l1_hits
+from gpuadvise.rules.workload import follows_chains, l1_hits
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -121,6 +121,8 @@ def _profiled(
     ways = ways_that_count(profile)
     if profile and (names_no_access(profile) or are_scattered_atomics(profile)):
         return None  # atomic-contention and scattered-atomics say what helps
+    if profile and follows_chains(profile):
+        return None  # dependent-loads says what helps
     least = max(efficiency, 1 / SECTOR)
     factor, how = (
         moved_per_needed(profile, ways, limiter)
