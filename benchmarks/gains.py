@@ -1,11 +1,11 @@
 """What repairs won, held against what we and Nsight Compute said of them before.
 
-`python benchmarks/gains.py [FOLDER...] [--rules] [--below] [--shipped] [--fit]`: of each labelled launch whose
+`python benchmarks/gains.py [FOLDER...] [--rules] [--below] [--shipped] [--sets] [--fit]`: of each labelled launch whose
 repair was measured and won 1.15x or more, and of which a loud finding is of the labelled kind: our bound and
 our expectation, beside the estimates that Nsight Compute printed on the details page of the same launch.
 Folders as for `benchmarks/truth.py`, by default all of tests/truth. The expectation of a launch is computed
-without the repairs of its own program, those of all other folders included; --shipped takes what
-`rules/expectation.py` holds, which --fit prints afresh. --rules counts by rule, --below names the bounds below
+without the repairs of its own program, those of all other folders included, and with --sets without any of its own
+folder; --shipped takes what `rules/expectation.py` holds, which --fit prints afresh. --rules counts by rule, --below names the bounds below
 the gain.
 
 Two more tables stand below: of launches with several findings, none of which the fastest version of the program
@@ -163,10 +163,12 @@ def weighted_quantile(pairs: Iterable[tuple[float, float]], share: float) -> flo
     return last[1]
 
 
-def with_expectations(rows: Sequence[Estimate], *, shipped: bool) -> list[Estimate]:
-    """Return *rows* with what is expected of each, by the repairs of other programs or as *shipped*."""
+def with_expectations(
+    rows: Sequence[Estimate], *, shipped: bool, sets: bool = False
+) -> list[Estimate]:
+    """Return *rows* with what is expected of each, by the repairs of other programs, of other *sets*, or as *shipped*."""
     spoken = [row for row in rows if row.finding]
-    others: dict[tuple[str, str], GainExponents] = {}
+    others: dict[tuple[str, object], GainExponents] = {}
     result = []
     for row in rows:
         if row.finding is None:
@@ -175,11 +177,17 @@ def with_expectations(rows: Sequence[Estimate], *, shipped: bool) -> list[Estima
         if shipped:
             result.append(replace(row, expected=expectation(exponents_of(row.rule), row.bound)))
             continue
-        key = row.rule, row.program
+        key = row.rule, _left_out(row, sets=sets)
         if key not in others:
-            others[key] = fitted(row.rule, [each for each in spoken if each.program != row.program])
+            rest = [each for each in spoken if _left_out(each, sets=sets) != key[1]]
+            others[key] = fitted(row.rule, rest)
         result.append(replace(row, expected=expectation(others[key], row.bound)))
     return result
+
+
+def _left_out(row: Estimate, *, sets: bool) -> object:
+    """Return what is left out of the numbers that judge *row*: its set, or its program alone."""
+    return row.folder if sets else row.program
 
 
 def off(said: Iterable[float], won: Iterable[float]) -> list[float]:
@@ -404,6 +412,7 @@ def main() -> None:
     parser.add_argument(
         "--shipped", action="store_true", help="expectations as the program gives them"
     )
+    parser.add_argument("--sets", action="store_true", help="leave out whole sets")
     parser.add_argument("--fit", action="store_true", help="print the exponents")
     options = parser.parse_args()
     known = [RECORDED, *sorted(path.parent for path in RECORDED.parent.glob("blind/*/labels.toml"))]
@@ -416,7 +425,7 @@ def main() -> None:
         fit = joint_exponents([row for versions in found for row in all_repaired(versions)])
         print(f"ALL_REPAIRS = {fit}")
         return
-    rows = with_expectations(rows, shipped=options.shipped)
+    rows = with_expectations(rows, shipped=options.shipped, sets=options.sets)
     rows = [row for row in rows if row.folder in wanted]
     print("\n".join(table(rows, lambda row: row.folder.name)))
     spoken = [row for row in rows if row.finding]

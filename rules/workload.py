@@ -145,8 +145,9 @@ def follows_chains(profile: KernelProfile) -> bool | None:
     that is asked for, and warps wait for nothing but them. None where the page does not tell.
     """
     loads, hits, wait = profile.global_loads, l1_hits(profile), profile.top_stall
-    counted = loads.requests is not None and profile.instructions
-    every = (loads.requests or 0.0) / profile.instructions if counted else None
+    instructions = profile.instructions or 0.0
+    counted = loads.requests is not None and instructions > 0
+    every = (loads.requests or 0.0) / instructions if counted else None
     signs = (
         every is None or every >= CHAINED,
         loads.used_bytes is None or 0 < loads.used_bytes <= _ONE_WORD,
