@@ -188,6 +188,8 @@ def _moved_by(
     used = requests.used_bytes or SECTOR
     hit = 0.0 if at_l1 or way == "stores" or profile is None else (l1_hits(profile) or 0.0)
     factor = SECTOR / used
+    if requests.sectors_per_request:  # a request that moves one sector cannot move fewer
+        factor = min(factor, max(1.0, requests.sectors_per_request))
     how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
     lines = requests.sectors_per_request or (WARP_SIZE if used <= _SECTOR_WORDS else 0.0)
     # L1 looks a request's lines up one after the other; where half of each sector is used, wide words and
@@ -198,7 +200,7 @@ def _moved_by(
         if way == "loads" and (again := _found_again(profile)) > 1:
             factor *= again
             how += f", times {show_number(again)} requests for a line that a tile asks for once"
-    if used <= WORD and hit < 1 / 2 and not at_l1:
+    if 1 < factor and used <= WORD and hit < 1 / 2 and not at_l1:
         factor, how = _far_apart(profile, factor, how)
     elif hit:
         factor *= 1 - hit

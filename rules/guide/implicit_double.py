@@ -83,6 +83,20 @@ _NEARLY_ALL = number(
     "our judgement",
     LaunchSet.RECORDED,
 )
+FEW_DOUBLES = number(
+    0.25,
+    "FP64 instructions per conversion, where few of them keep the pipe that converts busy",
+    "instructions",
+    "arithmetic: a float operand comes in and a float result goes out, each a conversion",
+    LaunchSet.SEVENTH,
+)
+CONVERTING_MOST = number(
+    0.4,
+    "special functions pipe of a kernel that takes float, by conversions for few FP64 instructions",
+    "share of its peak",
+    "our judgement: 0.42 to 0.88 in six kernels with double literals",
+    LaunchSet.SEVENTH,
+)
 _FLOAT, _DOUBLE = re.compile(r"\bfloat[234]?\b"), re.compile(r"\bdouble[234]?\b")
 
 
@@ -109,10 +123,25 @@ def _converts(profile: KernelProfile) -> bool:
     doubles, floats = profile.pipes.get(Unit.FP64, 0.0), _takes_floats(profile.kernel)
     if floats and (Unit.XU not in profile.pipes or _mostly_doubles(profile)):
         return doubles >= FILLING
+    if floats and _converts_for_few(profile):
+        return True
     return (
         _conversions(profile) >= (CONVERTING_FLOATS if floats else CONVERTING)
         and doubles >= COMPUTING
     )
+
+
+def _converts_for_few(profile: KernelProfile) -> bool:
+    """Return whether few FP64 instructions explain a busy pipe of conversions: a literal or two among floats."""
+    doubles, conversions = _doubles(profile), profile.special_functions
+    busy = profile.pipes.get(Unit.XU, 0.0) >= CONVERTING_MOST
+    return busy and conversions is not None and doubles >= FEW_DOUBLES * conversions
+
+
+def _doubles(profile: KernelProfile) -> float:
+    """Return the FP64 instructions of warps; 0 where nobody counted."""
+    counts = profile.float_instructions.items()
+    return sum(count for name, count in counts if name.startswith("d")) / WARP_SIZE
 
 
 def _mostly_doubles(profile: KernelProfile) -> bool:
@@ -136,7 +165,7 @@ def _conversions(profile: KernelProfile) -> float:
 
 
 def _profiled(profile: KernelProfile) -> Advice:
-    doubles, conversions = profile.pipes[Unit.FP64], _conversions(profile)
+    doubles, conversions = profile.pipes.get(Unit.FP64, 0.0), _conversions(profile)
     converts = (
         f" and the pipe that converts numbers {show_share(conversions)}" if conversions else ""
     )
@@ -171,12 +200,9 @@ def _may_be_functions(profile: KernelProfile) -> bool:
 
     A page without counts tells the two apart only where it names the pipe that converts.
     """
-    doubles = sum(
-        count for name, count in profile.float_instructions.items() if name.startswith("d")
-    )
-    conversions = profile.special_functions
+    doubles, conversions = _doubles(profile), profile.special_functions
     if doubles and conversions is not None:
-        return doubles / WARP_SIZE >= IN_FUNCTIONS * conversions
+        return doubles >= IN_FUNCTIONS * conversions
     return _conversions(profile) < COMPUTING
 
 
@@ -216,7 +242,7 @@ RULE = Rule(
     when=(
         "A float expression contains a floating literal without f or a double-precision math function, or "
         "a profile shows conversions at 60 % (20 % in a kernel whose signature has float and no double) beside "
-        "FP64 at 20 % or more, or FP64 at 30 % in such a kernel of which 80 % of the arithmetic is double, which is medium. "
+        "FP64 at 20 % or more, or FP64 at 30 % in such a kernel of which 80 % of the arithmetic is double, or conversions at 40 % with a quarter as many FP64 instructions in such a kernel, which is medium. "
         "The gain there is bounded by the instructions that are left: a quarter, or those of 16 and 32 bits and to memory "
         "where 6 FP64 instructions or more per conversion, or no counts, allow that double functions take the rest."
     ),

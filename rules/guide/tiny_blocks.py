@@ -57,15 +57,17 @@ def check(
         starts = block_starts(profile) if profile and few_warps else None
         return _starting(launch, profile, starts) if profile and starts else PASSED
     return Advice(
-        message=f"A block has {plural(launch.threads, 'thread')}.{_ceiling(launch, device)}",
+        message=f"A block has {plural(launch.threads, 'thread')}.{_ceiling(launch, device, profile)}",
         action=(
             f"Give each block at least {FEWEST} threads, better {BETTER} to {MOST}: let it cover more "
             "elements."
         ),
         evidence=(given("threads per block", launch.threads, "threads"),),
-        gain=_gain(launch, device),
+        gain=_gain(launch, device, profile),
         relief=_relief(launch, profile) if profile else None,
-        priority=Priority.LOW if device and _fills(launch, device) and not _many(launch) else None,
+        priority=Priority.LOW
+        if device and _fills(launch, device, profile) and not _many(launch)
+        else None,
     )
 
 
@@ -94,27 +96,36 @@ def _starting(launch: Launch, profile: KernelProfile, starts: float) -> Advice:
     )
 
 
-def _fills(launch: Launch, device: Device) -> bool:
+def _fills(launch: Launch, device: Device, profile: KernelProfile | None) -> bool:
     """Return whether an SM can hold as many warps of such blocks as of larger ones."""
-    return _warps(launch, device) >= device.limits.max_warps_per_sm
+    return _warps(launch, device, profile) >= device.limits.max_warps_per_sm
 
 
 def _many(launch: Launch) -> bool:
     return launch.grid_dim is not None and prod(launch.grid_dim) >= MANY_BLOCKS
 
 
-def _warps(launch: Launch, device: Device) -> int:
-    return most_blocks(device.limits, launch) * -(-launch.threads // device.limits.warp_size)
+def _warps(launch: Launch, device: Device, profile: KernelProfile | None) -> int:
+    """Return the warps that an SM holds: by the number of blocks, or by what they take of it, as a profile shows."""
+    warps = most_blocks(device.limits, launch) * -(-launch.threads // device.limits.warp_size)
+    held = profile.theoretical_occupancy if profile else None
+    return min(warps, round(held * device.limits.max_warps_per_sm)) if held else warps
 
 
-def _ceiling(launch: Launch, device: Device | None) -> str:
+def _ceiling(launch: Launch, device: Device | None, profile: KernelProfile | None) -> str:
     if device is None:
         return ""
-    warps, most = _warps(launch, device), device.limits.max_warps_per_sm
+    warps, most = _warps(launch, device, profile), device.limits.max_warps_per_sm
+    by_number = _warps(launch, device, None)
     if warps >= most:
         return (
             f" {capitalized(device.name)} could still fill all {most} warps of an SM with them, so that such "
             "blocks cost no more than their starts."
+        )
+    if warps < by_number:
+        return (
+            f" Their registers and shared memory let an SM of {device.name} hold {warps} of {most} warps "
+            f"({show_share(warps / most)}) of them; by their number it would be {by_number}."
         )
     return (
         f" An SM of {device.name} holds at most {most_blocks(device.limits, launch)} blocks, so "
@@ -128,11 +139,11 @@ def _relief(launch: Launch, profile: KernelProfile) -> dict[str, float]:
     return left | relieved(profile, MOST / launch.threads, Unit.L2, Unit.L1_SHARED, Unit.MEMORY)
 
 
-def _gain(launch: Launch, device: Device | None) -> Gain | None:
+def _gain(launch: Launch, device: Device | None, profile: KernelProfile | None) -> Gain | None:
     """Return what more threads per block win: resident warps, or blocks that need no start."""
     if device is None:
         return None
-    warps, most = _warps(launch, device), device.limits.max_warps_per_sm
+    warps, most = _warps(launch, device, profile), device.limits.max_warps_per_sm
     if _many(launch):
         return Gain(
             kind=GainKind.BLOCK_STARTS,

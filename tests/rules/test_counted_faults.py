@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from judged_profiles import findings, findings_on, priority
+from judged_profiles import KERNEL, findings, findings_on, priority
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.code import LaunchBounds
@@ -396,3 +396,67 @@ def test_blocks_that_only_start_and_store_are_no_queue_of_atomics() -> None:
     assert priority(queue, "atomic-contention") == "medium"
     starting = replace(queue, grid=(200_000, 1, 1))  # in 201 us: 1 per ns
     assert priority(starting, "atomic-contention") is None
+
+
+def test_a_literal_or_two_among_floats_shows_by_its_conversions() -> None:
+    cycles = 1e6
+    converting = replace(
+        KERNEL,
+        kernel="tone(const float *, float *)",
+        issue_busy=0.5,
+        sm_busy=0.5,
+        l2_busy=0.3,
+        dram_busy=0.3,
+        elapsed_cycles=cycles,
+        sm_count=132,
+        pipes={"xu": 0.5, "fp64": 0.08, "fma": 0.2},
+        float_instructions={},
+    )
+    functions = converting.special_functions or 0.0
+    doubles = {"dmul": 32 * 0.26 * functions, "ffma": 32 * functions}
+    named = findings(replace(converting, float_instructions=doubles))["implicit-double"]
+    assert "converts numbers 50 %" in named.message
+    fewer = {"dmul": 32 * 0.24 * functions, "ffma": 32 * functions}
+    assert "implicit-double" not in findings(replace(converting, float_instructions=fewer))
+    on_purpose = replace(
+        converting, kernel="tone(const double *, double *)", float_instructions=doubles
+    )
+    assert "implicit-double" not in findings(on_purpose)
+
+
+def test_a_request_of_one_sector_cannot_move_fewer() -> None:
+    one_word = replace(
+        KERNEL,
+        issue_busy=0.1,
+        sm_busy=0.1,
+        l1_busy=0.1,
+        l2_busy=0.4,
+        dram_busy=0.4,
+        global_sectors=2e7,
+        global_sectors_ideal=1e7,
+        global_loads=WarpRequests(requests=1e7, sectors=1e7, used_bytes=32.0),
+        global_stores=WarpRequests(requests=1e7, sectors=1e7, used_bytes=4.0),
+        stalls={"drain": 0.6},
+    )
+    assert "uncoalesced-access" not in findings(one_word)
+    apart = WarpRequests(requests=1e6, sectors=1e7, used_bytes=4.0)
+    assert "uncoalesced-access" in findings(replace(one_word, global_stores=apart))
+
+
+def test_blocks_of_a_warp_are_held_as_far_as_registers_and_shared_memory_allow() -> None:
+    small = replace(
+        KERNEL,
+        grid=(5000, 1, 1),
+        block=(32, 1, 1),
+        theoretical_occupancy=17 / 64,
+        achieved_occupancy=0.25,
+        issue_busy=0.05,
+        sm_busy=0.05,
+        l2_busy=0.05,
+        dram_busy=0.05,
+        stalls={"long_scoreboard": 0.9},
+    )
+    found = findings(small)["tiny-blocks"]
+    assert "hold 17 of 64 warps (26.6 %) of them; by their number it would be 32" in found.message
+    by_number = findings(replace(small, theoretical_occupancy=0.5))["tiny-blocks"]
+    assert "holds at most 32 blocks, so 32 of 64 warps (50 %)" in by_number.message
