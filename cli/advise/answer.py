@@ -87,8 +87,9 @@ class AdviceReports:
 
     @property
     def known(self) -> int:
-        """How many findings the baseline has already."""
-        return sum(len(report.findings) for report in self.reports) - len(self.findings)
+        """How many findings the baseline has already; notes that hold for every kernel are told once."""
+        left_out = [f for report in self.reports for f in report.findings if not f.rule.process]
+        return len(left_out) - sum(not finding.rule.process for finding in self.findings)
 
     def difference(self, kernel: str | None, shape: ProfiledShape | None) -> str:
         """Return what tells launches of *kernel* in this *shape* from its others, for behind its name."""

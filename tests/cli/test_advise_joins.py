@@ -162,3 +162,9 @@ def test_what_wins_hardly_anything_of_what_was_profiled_is_not_high(cli, tmp_pat
     assert launches["priority"] == "medium"
     assert launches["gain"]["upper_bound"] == pytest.approx(8.0)
     assert any(each["priority"] == "high" for each in findings)
+
+
+def test_a_note_that_is_told_once_is_none_of_a_baseline(cli) -> None:
+    ran = cli("advise", BUILD_LOG, "--gpu", "h200")
+    assert "unprofiled-workload" in ran.out
+    assert "baseline" not in ran.out
