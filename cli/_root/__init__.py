@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from gpuadvise.api.evidence import Evidence
     from gpuadvise.api.sweep import sweep
+    from gpuadvise.api.watch import Watch, watch
 
 __version__ = "0.1.0"
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Finding",
     "GpuAdviseError",
     "Sweep",
+    "Watch",
     "advise",
     "compat",
     "diff",
@@ -50,6 +52,7 @@ __all__ = [
     "roofline",
     "sweep",
     "timeline",
+    "watch",
 ]
 _ELSEWHERE = {
     "Answer": "api.answer",
@@ -57,7 +60,9 @@ _ELSEWHERE = {
     "Finding": "api.answers.common",
     "GpuAdviseError": "advisor.errors",
     "Sweep": "advisor.occupancy.vectorized",
+    "Watch": "api.watch",
     "sweep": "api.sweep",
+    "watch": "api.watch",
 }
 
 
