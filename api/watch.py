@@ -158,7 +158,7 @@ _ONE = threading.Lock()
 
 def _recorder() -> _Recorder:
     """Return what can see most here; imports PyTorch only where it is installed."""
-    if "torch" in sys.modules or find_spec("torch") is not None:
+    if sys.modules.get("torch") is not None or find_spec("torch") is not None:
         return _Torch()
     return _Numba()
 
