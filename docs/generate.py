@@ -215,7 +215,7 @@ def _anchor(heading: str) -> str:
 
 def rule_module() -> str:
     """Return the module of one short rule that has all parts."""
-    module = DOCS.parent / "rules" / "guide" / "partial_warp.py"
+    module = DOCS.parent / "rules" / "guide" / "execution" / "partial_warp.py"
     return f"```python\n{module.read_text(encoding='utf-8')}```\n"
 
 

@@ -200,7 +200,7 @@ def _moved_by(
         if way == "loads" and (again := _found_again(profile)) > 1:
             factor *= again
             how += f", times {show_number(again)} requests for a line that a tile asks for once"
-    if 1 < factor and used <= WORD and hit < 1 / 2 and not at_l1:
+    if factor > 1 and used <= WORD and hit < 1 / 2 and not at_l1:
         factor, how = _far_apart(profile, factor, how)
     elif hit:
         factor *= 1 - hit

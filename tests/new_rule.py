@@ -215,9 +215,10 @@ def main() -> int:
 def written(name: str, fact: str, topic: str, after: str, repository: Path) -> list[str]:
     """Write the skeleton of rule *name* into *repository*; returns the paths. Raises ValueError."""
     stem = name.replace("-", "_")
-    module, listed = repository / GUIDE / f"{stem}.py", repository / GUIDE / "__init__.py"
+    folder = topic.replace("-", "_")
+    module, listed = repository / GUIDE / folder / f"{stem}.py", repository / GUIDE / "__init__.py"
     _refuse_known(name, repository)
-    rules = _with_entry(listed, stem, after)
+    rules = _with_entry(listed, f"{folder}.{stem}", after)
     fires, quiet = EXAMPLES[fact]
     text = MODULE.format(
         name=name, fact=fact, module=FACTS[fact], type=TYPES[fact], seen=SEEN[fact],
@@ -275,15 +276,14 @@ def _refuse_known(name: str, repository: Path) -> None:
             f"{name!r} is not in kebab case: lower case and hyphens, as in tiny-blocks."
         )
     stem = name.replace("-", "_")
-    places = (GUIDE, *(f"{SOURCE_RULES}/{folder}" for folder in SOURCES))
-    if any((repository / place / f"{stem}.py").exists() for place in places):
+    if any(any((repository / place).glob(f"*/{stem}.py")) for place in (GUIDE, SOURCE_RULES)):
         raise ValueError(f"there is already a rule {name}.")
 
 
 def _with_entry(listed: Path, module: str, after: str) -> str:
     """Return the list of rules with *module* behind the rule *after*."""
     text = listed.read_text(encoding="utf-8")
-    entry = re.search(rf'    "(?:cuda\.|python\.)?{after.replace("-", "_")}",\n', text)
+    entry = re.search(rf'    "\w+\.{after.replace("-", "_")}",\n', text)
     if entry is None:
         raise ValueError(f"--after: there is no rule {after} in {GUIDE}/__init__.py.")
     return text[: entry.end()] + f'    "{module}",\n' + text[entry.end() :]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.backends import description_file
 from gpuadvise.cli.advise.answer import gain_words
 from gpuadvise.rules.expectation import EXPONENTS, GainExponents
-from gpuadvise.rules.guide import RULES, partial_warp
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide.execution import partial_warp
 from gpuadvise.rules.model import Advice, Gain, GainKind
 from gpuadvise.rules.report import Finding
 from gpuadvise.rules.select import rule_named

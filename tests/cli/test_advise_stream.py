@@ -180,7 +180,7 @@ def test_what_is_more_than_one_file_is_for_one_process(
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "mine.py").write_text(
         "from dataclasses import replace\n"
-        "from gpuadvise.rules.guide.partial_warp import RULE as GUIDES\n"
+        "from gpuadvise.rules.guide.execution.partial_warp import RULE as GUIDES\n"
         "RULE = replace(GUIDES, id='mine')\n"
     )
     cli("advise", mixed, "--gpu", "h200", "--format", "ndjson", *more)

@@ -7,7 +7,7 @@ import pytest
 from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.reader import described
 from gpuadvise.rules.engine import judge
-from gpuadvise.rules.guide.tail_effect import RULE
+from gpuadvise.rules.guide.execution.tail_effect import RULE
 from gpuadvise.rules.model import Advice
 
 LAUNCH = {"regs": 32, "block": 1024, "dynamic_smem": "200K", "nonportable_cluster": True}

@@ -11,7 +11,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.rules import extra
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.guide.partial_warp import RULE
+from gpuadvise.rules.guide.execution.partial_warp import RULE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,7 +137,7 @@ def test_what_is_neither_folder_nor_package() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["gpuadvise.rules.guide.partial_warp:RULE", "gpuadvise.rules.guide:RULES"]
+    "value", ["gpuadvise.rules.guide.execution.partial_warp:RULE", "gpuadvise.rules.guide:RULES"]
 )
 def test_an_installed_package_announces_rules(value: str, monkeypatch) -> None:
     point = EntryPoint(name="house", value=value, group=extra.GROUP)

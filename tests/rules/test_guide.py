@@ -74,9 +74,12 @@ def rules_in(paths: list[Path]) -> list[str]:
 
 
 def test_the_list_is_the_folders() -> None:
-    listed = [*FOLDER.glob("*.py"), *SOURCES]
+    listed = [*FOLDER.glob("*/*.py"), *SOURCES]
     assert sorted(rule.id for rule in RULES) == sorted(rules_in(listed))
     assert all(rule_of(rule.id) is rule for rule in RULES)
+    for path in FOLDER.glob("*/[!_]*.py"):
+        topic = rule_of(path.stem.replace("_", "-")).topic
+        assert path.parent.name == topic.replace("-", "_"), path.stem
     for folder, ids in (("cuda", CUDA_RULES), ("python", PYTHON_RULES)):
         files = [path.stem.replace("_", "-") for path in SOURCES if path.parent.name == folder]
         assert sorted(ids) == files

@@ -39,7 +39,12 @@ def checkout(tmp_path: Path) -> Path:
     for name in {*WRITTEN, *ON_SOURCES}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / name, tmp_path / name)
-    for folder in ("rules/source/cuda", "rules/source/python", "tests/advisor/source/cases"):
+    for folder in (
+        "rules/guide/execution",
+        "rules/source/cuda",
+        "rules/source/python",
+        "tests/advisor/source/cases",
+    ):
         (tmp_path / folder).mkdir(parents=True)
     return tmp_path
 
@@ -66,7 +71,7 @@ def loaded(file: Path) -> ModuleType:
 def test_the_skeleton_is_a_rule(fact: str, checkout: Path) -> None:
     done = new_rule(checkout, "needless-copies", "--fact", fact, "--after", "tiny-blocks")
     assert (done.returncode, done.stderr) == (0, "")
-    file = checkout / "rules/guide/needless_copies.py"
+    file = checkout / "rules/guide/execution/needless_copies.py"
     rule = loaded(file).RULE
     assert rule.id == "needless-copies"
     [fired] = judge(rule, described(dict(rule.examples.fires), from_catalogue).facts)
@@ -78,9 +83,12 @@ def test_the_skeleton_is_a_rule(fact: str, checkout: Path) -> None:
 
 def test_all_that_goes_with_a_rule_is_written(checkout: Path) -> None:
     done = new_rule(checkout, "needless-copies", "--after", "tiny-blocks")
-    assert set(done.stdout.splitlines()[:-1]) == {*WRITTEN, "rules/guide/needless_copies.py"}
+    assert set(done.stdout.splitlines()[:-1]) == {
+        *WRITTEN,
+        "rules/guide/execution/needless_copies.py",
+    }
     listed = (checkout / WRITTEN[0]).read_text(encoding="utf-8")
-    assert '    "tiny_blocks",\n    "needless_copies",\n' in listed
+    assert '    "execution.tiny_blocks",\n    "execution.needless_copies",\n' in listed
     code = tomllib.loads((checkout / WRITTEN[1]).read_text(encoding="utf-8"))
     assert set(code["needless-copies"]) == {"language", "before", "after"}
     fine = tomllib.loads((checkout / WRITTEN[2]).read_text(encoding="utf-8"))["kernel"]
@@ -127,7 +135,7 @@ def test_the_skeleton_on_sources_is_a_rule(
 def test_a_name_that_cannot_be_used_is_refused(
     arguments: list[str], message: str, checkout: Path
 ) -> None:
-    for known in ("rules/guide/tiny_blocks.py", "rules/source/cuda/slow_math.py"):
+    for known in ("rules/guide/execution/tiny_blocks.py", "rules/source/cuda/slow_math.py"):
         shutil.copy(REPOSITORY / known, checkout / known)
     done = new_rule(checkout, *arguments)
     assert done.returncode == 2

@@ -11,7 +11,9 @@ from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.timing import HostMemory, Transfer, Work
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.rules.engine import run
-from gpuadvise.rules.guide import RULES, implicit_double, register_spills, scarce_fp64
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide.instructions import implicit_double, scarce_fp64
+from gpuadvise.rules.guide.memory import register_spills
 from gpuadvise.rules.model import Priority
 
 LITERAL = Observation(fault="implicit-double", file="k.cu", line=5, column=9, seen="0.1")

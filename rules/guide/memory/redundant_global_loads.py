@@ -11,9 +11,9 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import relieved
-from gpuadvise.rules.guide.refetched_texels import fetches_again
-from gpuadvise.rules.guide.small_tiles import operands_anew
-from gpuadvise.rules.guide.unstaged_reuse import TILE_OR_OCCUPANCY
+from gpuadvise.rules.guide.memory.refetched_texels import fetches_again
+from gpuadvise.rules.guide.memory.small_tiles import operands_anew
+from gpuadvise.rules.guide.memory.unstaged_reuse import TILE_OR_OCCUPANCY
 from gpuadvise.rules.model import (
     PASSED,
     Advice,

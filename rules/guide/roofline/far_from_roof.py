@@ -12,7 +12,7 @@ from gpuadvise.advisor.quantity import show_flops, show_number, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import derived
-from gpuadvise.rules.guide.tail_effect import IDLE
+from gpuadvise.rules.guide.execution.tail_effect import IDLE
 from gpuadvise.rules.model import (
     PASSED,
     Advice,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.guide.narrow_loads import WIDE_LOADS
+from gpuadvise.rules.guide.memory.narrow_loads import WIDE_LOADS
 from gpuadvise.rules.model import (
     PASSED,
     Advice,

@@ -10,8 +10,8 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import given, profiled
-from gpuadvise.rules.guide.tree_reduction import tree_words
-from gpuadvise.rules.guide.untiled_product import operands_per_instruction
+from gpuadvise.rules.guide.execution.tree_reduction import tree_words
+from gpuadvise.rules.guide.instructions.untiled_product import operands_per_instruction
 from gpuadvise.rules.libraries import (
     MULTIPLY_ADDS,
     OF_PEAK,

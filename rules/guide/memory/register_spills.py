@@ -12,7 +12,7 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import relieved
-from gpuadvise.rules.guide.debug_build import is_debug
+from gpuadvise.rules.guide.measurement.debug_build import is_debug
 from gpuadvise.rules.model import (
     PASSED,
     Advice,

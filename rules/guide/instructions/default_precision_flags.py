@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.guide.debug_build import DEBUG_FLAGS
+from gpuadvise.rules.guide.measurement.debug_build import DEBUG_FLAGS
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
 

@@ -1,0 +1,1 @@
+"""Rules on the program as a whole."""

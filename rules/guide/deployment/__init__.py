@@ -1,0 +1,1 @@
+"""Rules on binaries, drivers and the environment."""

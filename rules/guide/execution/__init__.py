@@ -1,0 +1,1 @@
+"""Rules on launches, occupancy and latency."""

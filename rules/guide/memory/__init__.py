@@ -1,0 +1,1 @@
+"""Rules on accesses to memory on the device."""

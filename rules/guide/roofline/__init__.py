@@ -1,0 +1,1 @@
+"""Rules on what work and time alone say."""
