@@ -51,6 +51,7 @@ QUESTIONS = {
         CommandRow("compat", "Does the device code in a file run on a GPU, and why or why not."),
         CommandRow("kernels", "Resources and occupancy of every kernel in a file."),
         CommandRow("diff", "What changed for each kernel between two builds."),
+        CommandRow("baseline", "Saved answers under names, which gates compare with.", "baseline"),
     ),
     "Why is my kernel slow?": (
         CommandRow("advise", "What to change first, what it can win, and who says so."),

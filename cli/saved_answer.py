@@ -21,13 +21,14 @@ _VERSION = 1  # of the schemas of this program's answers
 _PREFIX = "gpuadvise."
 
 
-def saved_answer(path: str, *, command: str, option: str) -> dict[str, Any]:
-    """Return the answer of *command* that the file *path* holds.
+def saved_answer(path: str, *, command: str, option: str, named: bool = True) -> dict[str, Any]:
+    """Return the answer of *command* that the file *path* holds, or the one with that name if *named*.
 
     Raises BadInput, which begins with *option*, for broken JSON and for the answer of another
     command or of another version of its schema: what is compared must mean the same.
     """
-    path = named_baseline(path, command)
+    if named:
+        path = named_baseline(path, command)
     name = f"{option}: {quoted(path)}"
     hint = f"Save one with: gpuadvise {command} ... --format json > FILE"
     none = f"{name} is not an answer of `gpuadvise {command} --format json`"
@@ -53,14 +54,52 @@ def saved_answer(path: str, *, command: str, option: str) -> dict[str, Any]:
 
 
 def named_baseline(word: str, command: str) -> str:
-    """Return the file that *word* stands for: one of that name, or what the settings call so."""
-    if os.path.exists(word) or not re.fullmatch(r"[\w.-]{1,100}", word):
+    """Return the file that *word* stands for: one of that name, what the settings call so, or a tagged one."""
+    if os.path.exists(word) or not NAMES.fullmatch(word):
         return word
+    path = tagged_file(word, command)
+    in_settings = not path.startswith(TAGGED)
+    return path if in_settings or os.path.exists(path) else word
+
+
+# Which commands take a baseline, and where `gpuadvise baseline` keeps those that the settings do not place.
+COMMANDS = ("kernels", "advise", "lint")
+TAGGED = os.path.join(".gpuadvise", "baselines")
+NAMES = re.compile(r"(?!\.+\Z)[\w.-]{1,100}")
+
+
+def tagged_file(name: str, command: str) -> str:
+    """Return the file of the baseline *name* of *command*: where the settings place it, or ours."""
+    from gpuadvise.advisor.backends.settings_file import read_settings
+
+    ours = os.path.join(TAGGED, f"{name}.{{command}}.json")
+    settings = read_settings(Path())
+    file = settings.baselines.get(name)
+    path = ours if file is None else str(settings.folder / file)
+    return path.replace("{command}", command)
+
+
+def named_files() -> list[tuple[str, str, str]]:
+    """Return the name, command and file of each baseline: those of the settings, then the tagged ones."""
     from gpuadvise.advisor.backends.settings_file import read_settings
 
     settings = read_settings(Path())
-    file = settings.baselines.get(word)
-    return word if file is None else str(settings.folder / file.replace("{command}", command))
+    rows = [
+        (name, command, str(settings.folder / path.replace("{command}", command)))
+        for name, path in settings.baselines.items()
+        for command in COMMANDS
+    ]
+    there = [row for row in rows if os.path.exists(row[2])]
+    there += [row for row in rows[:: len(COMMANDS)] if not any(row[0] == t[0] for t in there)]
+    try:
+        files = sorted(os.listdir(TAGGED))
+    except OSError:
+        files = []
+    for file in files:
+        name, _, command = file.removesuffix(".json").rpartition(".")
+        if command in COMMANDS and NAMES.fullmatch(name) and name not in settings.baselines:
+            there.append((name, command, os.path.join(TAGGED, file)))
+    return there
 
 
 def number_in(

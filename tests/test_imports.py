@@ -54,6 +54,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "timeline": ("t.json --show", set()),
     "run": ("--help", set()),
     "diff": ("k.ptx k.ptx", set()),
+    "baseline": ("list", set()),
     "lint": ("k.cu", {"tree_sitter"}),
     "whatif": ("k.cu --arch sm_90", {"tree_sitter", "cuda"}),
     "advise": ("--regs 72 --block 100 --grid 96 --gpu h200", set()),

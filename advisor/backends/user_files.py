@@ -138,7 +138,7 @@ def read_small(path: str, *, largest: int, name: str | None = None) -> bytes:
     Raises BadInput, which calls the file *name*, when it cannot be read or is larger.
     """
     name = name or quoted(path)
-    if path == "-":
+    if path == "-" and path not in _kept:
         content = sys.stdin.buffer.read(largest + 1)
     else:
         with opened(path, name=name) as file:
