@@ -12,6 +12,7 @@ from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 from gpuadvise.advisor.facts.limiter import limiter_of
 from gpuadvise.advisor.facts.timeline import TracedRun
 from gpuadvise.advisor.thresholds import Row, row
+from gpuadvise.rules.source import CUDA_RULES, PYTHON_RULES, cuda_check, python_check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +25,16 @@ _MODELS = (KernelProfile, TracedRun)  # facts with judgements of their own
 def numbers_of(rule: Rule) -> tuple[Row, ...]:
     """Return what decides *rule*: what it declares, then each number that its check comes to.
 
-    The numbers that tell the limiter count where the rule asks for it.
+    The numbers that tell the limiter count where the rule asks for it, and those of what looks for
+    its fault in sources.
     """
     declared = [_declared(threshold) for threshold in rule.thresholds]
-    roots = [rule.check, *([limiter_of] if "limiter" in rule.parameters else [])]
+    roots = [
+        rule.check,
+        *([limiter_of] if "limiter" in rule.parameters else []),
+        *([cuda_check(rule.id).faults] if rule.id in CUDA_RULES else []),
+        *([python_check(rule.id).faults] if rule.id in PYTHON_RULES else []),
+    ]
     seen: set[object] = set()
     found = [entry for root in roots for entry in _reached(root, seen)]
     return tuple(dict.fromkeys((*declared, *found)))

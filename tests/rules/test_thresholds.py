@@ -121,6 +121,13 @@ def test_a_rule_shows_the_numbers_of_all_that_it_calls() -> None:
     assert "idle between launches" in {known.name for known in numbers_of(traced)}
 
 
+def test_a_rule_shows_the_numbers_of_what_looks_at_sources() -> None:
+    by_id = {rule.id: {known.name for known in numbers_of(rule)} for rule in RULES}
+    assert "statements that predicates carry, at most" in by_id["divergent-branches"]
+    assert "iterations of a short loop, at most" in by_id["rolled-loops"]
+    assert "names that lead to a number of threads, at most" in by_id["partial-warp"]
+
+
 def test_what_a_rule_declares_comes_first() -> None:
     partial = next(rule for rule in RULES if rule.id == "partial-warp")
     assert numbers_of(partial)[0].name == partial.thresholds[0].name == "warp size"
