@@ -55,7 +55,10 @@ def names_by_target(path: str) -> tuple[dict[tuple[bool, Capability], set[str]],
         if isinstance(item, Damage):
             whole = False
         elif (
-            isinstance(item, Kernel) and item.entry and item.capability and item.linked is not False
+            isinstance(item, Kernel)
+            and item.entry
+            and item.capability
+            and (item.linked is not False or item.source is Source.PTX)  # PTX is never linked
         ):
             names[item.source is Source.PTX, item.capability].add(item.name)
         elif isinstance(item, Entry) and item.content is Content.SASS and item.capability:

@@ -118,13 +118,15 @@ class Modules(NamedTuple):
     def kernels_in(self, entries: Iterable[Entry]) -> frozenset[str] | None:
         """Return the names of the kernels in some of its *entries*; None: not known.
 
-        Compilers put into PTX what they put into the machine code beside it.
+        Compilers put into PTX what they put into the machine code beside it. Stubs and the like hold none.
         """
         images = [entry.kernels for entry in self.entries if entry.content is Content.SASS]
         if None in images:
             return None
         names: frozenset[str] = frozenset()
         for entry in entries:
+            if entry.content not in LOADABLE:
+                continue
             beside = entry.content is not Content.SASS and images
             for known in images if beside else [entry.kernels]:
                 if known is None:

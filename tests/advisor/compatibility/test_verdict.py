@@ -256,3 +256,17 @@ def test_the_driver_takes_the_nearest(
 def test_without_a_driver_a_recent_one_is_meant(entries: Notation) -> None:
     assert ask(entries("ptx:80@9.9"), "9.0").outcome == "jit"
     assert ask(entries("ptx:80@9.9"), "9.0", "13.6").outcome == "jit"
+
+
+def test_a_module_of_stubs_beside_empty_ptx_leaves_no_name_unknown(entries: Notation) -> None:
+    """As libraries built with whole-program stubs have: the PTX of a source without kernels."""
+    names = {Content.SASS: frozenset({"scale"}), Content.PTX: frozenset[str]()}
+    found = [
+        entry._replace(kernels=names.get(entry.content))
+        for entry in entries("sass:80 sass:90 | stub:80 stub:90 ptx:90@8.0")
+    ]
+    verdict = judge(survey(found), parse_capability("8.0"))
+    assert verdict.mixed
+    assert verdict.complete
+    assert verdict.kernels is not None
+    assert verdict.kernels.runs == {"scale"}
