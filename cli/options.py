@@ -326,6 +326,9 @@ _GATES = {
 }  # fmt: skip
 _OUTPUT = {
     "sources": Option("", "On a terminal: say where the numbers come from."),
+    "operators": Option(
+        "", "Time, rates and tensor cores by operator of PyTorch, queue, memory, fusions."
+    ),
     "show": Option("", "Draw it in the terminal."),
     "plot": Option("FILE", "Draw it into a .svg, .png or .pdf file."),
     "skeleton": Option("LANG", "Code: cuda or cuda-python.", v.one_word("cuda", "cuda-python")),

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -30,6 +30,8 @@ from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, way_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from gpuadvise.advisor.timelines.chrome import Event
 
 _SQLITE = b"SQLite format 3\0"
 _GZIP = b"\x1f\x8b"
@@ -339,6 +341,30 @@ def _read_trace(file: Readable, name: str, progress: Callable[[int], None] | Non
             f"{'was' if recording.skipped_count == 1 else 'were'} left out."
         )
     return recording
+
+
+@contextmanager
+def pytorch_events(path: str) -> Iterator[Iterator[tuple[int, Event]]]:
+    """Give all events of the PyTorch trace *path*, for what a timeline does not look at.
+
+    Raises BadInput where it is none.
+    """
+    name = os.path.basename(path)
+    with opened(path) as file:
+        head = file.read(_TOLD_BY)
+        file.seek(0)
+        stream: Readable = file
+        if head.startswith(_GZIP):
+            stream = PackedStream(file, Packing.GZIP, quoted_path(name), _BOUNDS)
+        trace = ChromeTrace(stream.read, lambda number, reason: None)
+        other = any(form.match(head) for form in (_XPLANE, _GPU_TRACE)) or head.startswith(_SQLITE)
+        if not other:
+            _start(trace, name, head)
+        if other or not (trace.header or _KINETO.search(trace.beginning)):
+            raise BadInput(
+                f"{quoted_path(name)} is no trace of PyTorch, which alone names operators."
+            )
+        yield trace.events()
 
 
 def _start(trace: ChromeTrace, name: str, head: bytes) -> None:

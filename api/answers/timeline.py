@@ -8,6 +8,7 @@ from gpuadvise.api.answers.common import NotJudgedRecord
 from gpuadvise.api.answers.fields import (
     BYTES,
     BYTES_PER_SECOND,
+    FLOP_PER_SECOND,
     SECONDS,
     AnswerDeclaration,
     Count,
@@ -235,6 +236,95 @@ class TimelineBalance(Record):
 
 
 @record
+class TimelineOperator(Record):
+    """Operator, in the answer of ``timeline``."""
+
+    name: str
+    """Its name."""
+    kind: Literal["product", "convolution", "attention", "norm", "elementwise", "other"]
+    """What its work is counted as."""
+    shapes: tuple[tuple[int, ...], ...]
+    """Shapes of its inputs."""
+    dtype: str | None
+    """Type of the first tensor."""
+    calls: Count
+    """How often it ran."""
+    kernels: Count
+    """Kernels that it launched."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time of its kernels, seconds."""
+    share: Share
+    """Share of the whole, 0 to 1.
+
+    Of all operators' kernel time.
+    """
+    flop_rate: Annotated[float, FLOP_PER_SECOND] | None
+    """FLOP/s, by its shapes."""
+    byte_rate: Annotated[float, BYTES_PER_SECOND] | None
+    """Bytes/s that it moves at least, by its shapes."""
+    of_roof: float | None
+    """Rate / what the GPU attains for its work."""
+    tensor_share: Share
+    """Its time in kernels that use tensor cores, 0 to 1."""
+
+
+@record
+class TimelineFusion(Record):
+    """Candidate for fusion, in the answer of ``timeline``."""
+
+    first: str
+    """The operator that writes."""
+    second: str
+    """The operator that may read it."""
+    times: Count
+    """How often they follow each other."""
+    saved_bytes: Annotated[NotNegative, BYTES]
+    """Bytes that are written and read again."""
+    saved_seconds: Annotated[NotNegative, SECONDS] | None
+    """The same at the memory's bandwidth."""
+
+
+@record
+class TimelineQueue(Record):
+    """Launch queue, in the answer of ``timeline``."""
+
+    median_delay_seconds: Annotated[NotNegative, SECONDS]
+    """Median time from launch to start."""
+    longest_delay_seconds: Annotated[NotNegative, SECONDS]
+    """Longest time from launch to start."""
+    longest_queue: Count
+    """Most kernels launched and not begun."""
+
+
+@record
+class TimelineStepMemory(Record):
+    """Memory of a step, in the answer of ``timeline``."""
+
+    step: str
+    """Name of the step."""
+    peak_bytes: Annotated[Count, BYTES]
+    """The most that was allocated."""
+    end_bytes: Annotated[Count, BYTES]
+    """What was allocated at its end."""
+
+
+@record
+class TimelineOperators(Record):
+    """Operators, in the answer of ``timeline``."""
+
+    operators: tuple[TimelineOperator, ...]
+    """Operators by the time of their kernels."""
+    fusions: tuple[TimelineFusion, ...]
+    """Passes over memory that follow each other."""
+    queue: TimelineQueue | None
+    """Kernels between launch and start."""
+    memory: tuple[TimelineStepMemory, ...]
+    """Memory by step, where it was recorded."""
+    creep_bytes: Annotated[Count, BYTES] | None
+    """Bytes that each step leaves behind."""
+
+
+@record
 class TimelineGap(Record):
     """Gap, in the answer of ``timeline``."""
 
@@ -439,6 +529,8 @@ class TimelineResult(TimelineRecord):
 
     null: fewer than two ranks of these files ran the same collective.
     """
+    operators: TimelineOperators | None
+    """Operators of PyTorch, with --operators."""
     not_judged: May[tuple[NotJudgedRecord, ...]] = None
     """Parts of the files that could not be read, and why."""
 

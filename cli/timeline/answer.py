@@ -12,13 +12,14 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.timeline import communication, ranks, text
+from gpuadvise.cli.timeline import communication, operators, ranks, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
+    from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import (
         HostCalls,
@@ -36,10 +37,12 @@ def answer(
     request: TimelineRequest,
     timelines: Sequence[TimelineCase],
     balance: RankBalance | None = None,
+    listed: Operators | None = None,
 ) -> Answer:
     """Return the answer: the timeline with the longest span in full, the others beside it.
 
-    *balance* says how the ranks among them waited for each other.
+    *balance* says how the ranks among them waited for each other, *listed* are the operators of the
+    first, where they were asked for.
     """
     cases = sorted(timelines, key=lambda case: -case.timeline.span_ns)
     first = cases[0]
@@ -70,6 +73,7 @@ def answer(
                 )
             ),
             "ranks": None if balance is None else ranks.record(balance),
+            "operators": None if listed is None else operators.record(listed, device, kept),
         },
         rows=kernels,
         columns=KERNEL_COLUMNS,
@@ -78,6 +82,7 @@ def answer(
             top=_TEXT_LISTS if request.limit is None else request.limit,
             show=request.show,
             balance=balance,
+            by_operator=listed,
         ),
         notes=_notes(cases),
         failed=failed,

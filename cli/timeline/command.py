@@ -13,6 +13,7 @@ from gpuadvise.cli.timeline.answer import answer
 from gpuadvise.cli.timeline.request import (
     TimelineRequest,
     chosen_device,
+    operators_of,
     parse_files,
     timelines_in,
 )
@@ -36,6 +37,7 @@ def command(
     limit: Annotated[
         Text, pick("limit", "Most kernels to list; 0: all. Text lists 10, data all unless given.")
     ] = None,
+    operators: Annotated[bool, pick("operators")] = False,
     show: Annotated[
         bool, pick("show", "Draw when kernels and copies ran and the host waited.")
     ] = False,
@@ -52,13 +54,16 @@ def command(
         device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
         limit=read("limit", limit),
         show=show,
+        operators=operators,
         least_busy=read("fail_under", fail_under),
     )
     cases = list(timelines_in(request.files, chosen_device(request.device)))
+    longest = max((case for case in cases), key=lambda case: case.timeline.span_ns)
+    listed = operators_of(longest) if request.operators else None
     if plot is not None:
         from gpuadvise.cli.render.picture import save
         from gpuadvise.cli.timeline.lanes import draw, title
 
-        longest = max((case.timeline for case in cases), key=lambda line: line.span_ns)
-        save(plot, title(longest), lambda axes: draw(axes, longest))
-    return answer(request, cases, balance_of(cases))
+        line = longest.timeline
+        save(plot, title(line), lambda axes: draw(axes, line))
+    return answer(request, cases, balance_of(cases), listed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.case import TimelineCase
+    from gpuadvise.advisor.timelines.operators import Operators
 
 STDIN = "-"
 
@@ -25,6 +27,7 @@ class TimelineRequest:
     device: Mapping[str, str | None]  # --gpu, --cc, --device, --from as given
     limit: int | None  # kernels to list; 0: all; None: as many as the format usually has
     show: bool
+    operators: bool = False
     least_busy: float | None = None  # share of the span, 0 to 1
 
 
@@ -42,6 +45,20 @@ def chosen_device(options: Mapping[str, str | None]) -> Device | None:
     from gpuadvise.cli.devices import choice_of
 
     return choice_of(options).device
+
+
+def operators_of(case: TimelineCase) -> Operators:
+    """Return what the file of *case* says of its operators, which is read once more.
+
+    Raises BadInput for what comes through a pipe, and for what PyTorch did not write.
+    """
+    from gpuadvise.advisor.timelines.operators import operators_in
+    from gpuadvise.advisor.timelines.read import pytorch_events
+
+    if case.file == STDIN or not os.path.isfile(case.place):
+        raise BadInput("--operators reads a file twice.", hint="Name the file instead of a pipe.")
+    with pytorch_events(case.place) as events:
+        return operators_in(events)
 
 
 def timelines_in(paths: Sequence[str], device: Device | None) -> Iterator[TimelineCase]:

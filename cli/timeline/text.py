@@ -31,13 +31,14 @@ from gpuadvise.cli.blocks import (
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.emit import terminal_columns
 from gpuadvise.cli.render.kernel_names import shortened
-from gpuadvise.cli.timeline import communication, lanes, ranks
+from gpuadvise.cli.timeline import communication, lanes, operators, ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.timelines.activities import KernelShape
     from gpuadvise.advisor.timelines.case import TimelineCase
+    from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
@@ -82,7 +83,12 @@ _CHANGES = {
 
 
 def blocks(
-    cases: Sequence[TimelineCase], *, top: int, show: bool, balance: RankBalance | None = None
+    cases: Sequence[TimelineCase],
+    *,
+    top: int,
+    show: bool,
+    balance: RankBalance | None = None,
+    by_operator: Operators | None = None,
 ) -> list[Block]:
     """Return the screen: the first of *cases* in full, below a table where there are several."""
     case = cases[0]
@@ -103,6 +109,7 @@ def blocks(
         listed = line.kernels[: top or None]
         screen += [Heading("Kernels by time"), _kernels(listed, line)]
         screen += _hidden(len(line.kernels) - len(listed), "kernel", "--limit 0 lists all")
+    screen += operators.blocks(by_operator, line.device, top) if by_operator else []
     screen += communication.blocks(line)
     if line.copies:
         listed_copies = line.copies[:_MOST_COPIES]

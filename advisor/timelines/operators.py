@@ -1,0 +1,371 @@
+"""Operators of PyTorch in a trace: the GPU's time by operator, queue, memory, and what could be fused.
+
+A kernel carries the ``External id`` of the operator that launched it, and the ``correlation`` of
+its launch. Both are joined after the file was read, so that memory does not grow with it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from gpuadvise.advisor.timelines.activities import LATEST, LONGEST_NAME, MOST_SHAPES
+from gpuadvise.advisor.timelines.calls import CallKind, call_kind
+from gpuadvise.advisor.timelines.operator_work import (
+    OperatorCall,
+    OperatorKind,
+    OperatorWork,
+    work_of,
+)
+from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
+from gpuadvise.advisor.timelines.tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpuadvise.advisor.timelines.chrome import Event
+
+_NS = 1e9
+# Kernels that multiply tiles of matrices in tensor cores, by the names that libraries give them.
+_TENSOR_CORES = re.compile(
+    r"nvjet|tensorop|_(?:16816|1688|884)gemm|[hib]?(?:16816|1688|884)(?:gemm|fprop|dgrad|wgrad|cudnn)"
+    r"|xmma_\w+_(?:f16|bf16|tf32|e4m3|e5m2|i8)|flash_(?:fwd|bwd)|fmha|wgmma|hmma|mma_sync"
+    r"|sdpa_sm\d+_flash|cudnn_generated_fort_native_sdpa|sm(?:80|90|100)_xmma",
+    re.IGNORECASE,
+)
+_FP32_MATRIX = re.compile(r"f32f32_f32f32_f32|simt_[sdcz]gemm|ffma", re.IGNORECASE)
+_MEMORY_BOUND = (OperatorKind.ELEMENTWISE, OperatorKind.NORM)
+# Two launches further apart than this have other work of the program between them.
+_NEIGHBOURS_NS = 100_000
+_MOST_PAIRS = 10_000
+_STEP = "ProfilerStep#"
+_MOST_STEPS = 100_000
+_WORTH_SAYING = 1e-3  # of what is allocated, left behind by a step
+_LONGEST_SHAPES = 400  # characters of an operator's shapes and values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedOperator:
+    """Every call of one operator with the same shapes; nanoseconds of the GPU."""
+
+    call: OperatorCall
+    work: OperatorWork  # of one call
+    calls: int
+    kernels: int
+    total_ns: int
+    tensor_ns: int  # in kernels that use tensor cores
+
+    @property
+    def seconds(self) -> float:
+        """Time of all its kernels."""
+        return self.total_ns / _NS
+
+    @property
+    def flop_rate(self) -> float | None:
+        """Operations per second, None where its shapes do not tell them."""
+        return self._rate(self.work.flops)
+
+    @property
+    def byte_rate(self) -> float | None:
+        """Bytes per second that it has to move at least."""
+        return self._rate(self.work.bytes)
+
+    @property
+    def tensor_share(self) -> float:
+        """The share (0 to 1) of its time in kernels that use tensor cores."""
+        return self.tensor_ns / self.total_ns if self.total_ns else 0.0
+
+    def _rate(self, amount: float | None) -> float | None:
+        return amount * self.calls / self.seconds if amount and self.total_ns else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusionCandidate:
+    """Two operators one behind the other, the first of which writes what the second may read."""
+
+    first: str
+    second: str
+    times: int
+    saved_bytes: float  # written and read again, of all times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchQueue:
+    """Kernels between their launch and their start; nanoseconds."""
+
+    median_delay_ns: int
+    longest_delay_ns: int
+    longest_queue: int  # launched and not yet begun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepMemory:
+    """Bytes of the GPU that PyTorch had handed out: the most in a step, and at its end."""
+
+    step: str
+    peak_bytes: int
+    end_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operators:
+    """What a trace says of its operators; the longest total first."""
+
+    operators: tuple[TracedOperator, ...]
+    fusions: tuple[FusionCandidate, ...]  # the most bytes first
+    queue: LaunchQueue | None
+    memory: tuple[StepMemory, ...]  # by step; empty where it was not recorded
+
+    @property
+    def total_ns(self) -> int:
+        """Time of all kernels that an operator launched."""
+        return sum(operator.total_ns for operator in self.operators)
+
+    @property
+    def creep_bytes(self) -> int | None:
+        """Bytes that each step leaves behind, where every one of three steps or more does; else None."""
+        ends = [step.end_bytes for step in self.memory]
+        growths = [after - before for before, after in pairwise(ends)]
+        if len(growths) < 2 or min(growths) <= 0:
+            return None
+        middle = sorted(growths)[len(growths) // 2]
+        return middle if middle >= _WORTH_SAYING * ends[-1] else None
+
+
+def operators_in(events: Iterable[tuple[int, Event]]) -> Operators:
+    """Return what the *events* of a PyTorch trace say of its operators."""
+    reader = _Reader()
+    for _, event in events:
+        reader.add(event)
+    return reader.finish()
+
+
+@dataclass(slots=True)
+class _Sums:
+    calls: int = 0
+    kernels: int = 0
+    total_ns: int = 0
+    tensor_ns: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Events that are being read."""
+
+    _calls: dict[OperatorCall, int] = field(default_factory=dict)
+    _counts: list[int] = field(default_factory=list)  # of calls, by the operator's place
+    _ids: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))  # id, place
+    # id, start, duration, stream, whether it uses tensor cores
+    _kernels: SortedRuns = field(default_factory=lambda: SortedRuns(width=5))
+    _launches: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
+    _starts: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
+    _memory: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
+    _steps: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Add an event, if it is of a kind that is looked at."""
+        category, args = event.get("cat"), event.get("args")
+        if not isinstance(args, dict):
+            return
+        if category == "cpu_instant_event" and event.get("name") == "[memory]":
+            self._add_memory(event, args)
+        interval = _interval(event)
+        name = event.get("name")
+        if interval is None or not isinstance(name, str):
+            return
+        if category == "cpu_op":
+            self._add_operator(name, args)
+        elif category == "kernel":
+            self._add_kernel(name, args, *interval)
+        elif category in ("cuda_runtime", "cuda_driver"):
+            correlation = args.get("correlation")
+            if call_kind(name) is CallKind.LAUNCH and _is_count(correlation):
+                self._launches.add(correlation, interval[1])
+        elif name.startswith(_STEP) and len(self._steps) < _MOST_STEPS:
+            self._steps.setdefault(name[:40], interval)
+
+    def _add_operator(self, name: str, args: dict[str, Any]) -> None:
+        number = args.get("External id")
+        if not _is_count(number):
+            return
+        call = OperatorCall(
+            name=name[:LONGEST_NAME],
+            shapes=_shapes(args.get("Input Dims")),
+            dtypes=_texts(args.get("Input type")),
+            values=_texts(args.get("Concrete Inputs")),
+        )
+        place = self._calls.get(call)
+        if place is None:
+            if len(self._calls) >= MOST_SHAPES:
+                return
+            place = self._calls[call] = len(self._calls)
+            self._counts.append(0)
+        self._ids.add(number, place)
+
+    def _add_kernel(self, name: str, args: dict[str, Any], start: int, end: int) -> None:
+        correlation, number, stream = (
+            args.get(word) for word in ("correlation", "External id", "stream")
+        )
+        if _is_count(correlation):
+            self._starts.add(correlation, start)
+        if _is_count(number):
+            on_tensor_cores = bool(_TENSOR_CORES.search(name)) and not _FP32_MATRIX.search(name)
+            row = (start, end - start, stream if _is_count(stream) else 0, int(on_tensor_cores))
+            self._kernels.add(number, *row)
+
+    def _add_memory(self, event: Event, args: dict[str, Any]) -> None:
+        time, total, kind = event.get("ts"), args.get("Total Allocated"), args.get("Device Type")
+        if kind != 1 or not _is_count(total) or not isinstance(time, int | float):
+            return
+        if abs(time) * 1000 < LATEST:
+            self._memory.add(round(time * 1000), total)
+
+    def finish(self) -> Operators:
+        """Return what all events say together."""
+        calls = list(self._calls)
+        sums = [_Sums() for _ in calls]
+        launched = SortedRuns(width=4)  # stream, start, end, place of the operator
+        for place, kernels in self._joined():
+            one = sums[place]
+            one.calls += 1
+            for start, duration, stream, tensor in kernels:
+                one.kernels += 1
+                one.total_ns += duration
+                one.tensor_ns += duration * tensor
+                launched.add(stream, start, start + duration, place)
+        works = [work_of(call) for call in calls]
+        operators = [
+            TracedOperator(
+                call=call,
+                work=work,
+                calls=one.calls,
+                kernels=one.kernels,
+                total_ns=one.total_ns,
+                tensor_ns=one.tensor_ns,
+            )
+            for call, work, one in zip(calls, works, sums, strict=True)
+            if one.kernels
+        ]
+        return Operators(
+            operators=tuple(sorted(operators, key=lambda one: (-one.total_ns, one.call.name))),
+            fusions=_fusions(launched, calls, works),
+            queue=self._queue(),
+            memory=self._step_memory(),
+        )
+
+    def _joined(self) -> Iterator[tuple[int, list[tuple[int, int, int, int]]]]:
+        """Yield the operators that launched kernels, by their places, with those kernels."""
+        operators = iter(self._ids)
+        operator = next(operators, None)
+        number, kernels = None, list[tuple[int, int, int, int]]()
+        for kernel_id, *kernel in [*self._kernels, (LATEST,)]:
+            if kernel_id != number:
+                while operator is not None and number is not None and operator[0] < number:
+                    operator = next(operators, None)
+                if operator is not None and operator[0] == number:
+                    yield operator[1], kernels
+                number, kernels = kernel_id, []
+            if kernel:
+                kernels.append((kernel[0], kernel[1], kernel[2], kernel[3]))
+
+    def _queue(self) -> LaunchQueue | None:
+        delays, ends = Tally(), SortedRuns(width=2)  # time, one more or one less
+        launches = iter(self._launches)
+        launch = next(launches, None)
+        for correlation, start in self._starts:
+            while launch is not None and launch[0] < correlation:
+                launch = next(launches, None)
+            if launch is None or launch[0] != correlation:
+                continue
+            delays.add(max(0, start - launch[1]))
+            ends.add(min(launch[1], start), 1)
+            ends.add(start, -1)
+        if not delays:
+            return None
+        waiting = longest = 0
+        for _, change in ends:
+            waiting += change
+            longest = max(longest, waiting)
+        summary = delays.summary()
+        return LaunchQueue(
+            median_delay_ns=summary.median, longest_delay_ns=summary.largest, longest_queue=longest
+        )
+
+    def _step_memory(self) -> tuple[StepMemory, ...]:
+        steps = sorted(self._steps.items(), key=lambda item: item[1])
+        memory: dict[str, tuple[int, int]] = {}
+        at = 0
+        for time, total in self._memory:
+            while at < len(steps) and time > steps[at][1][1]:
+                at += 1
+            if at < len(steps) and time >= steps[at][1][0]:
+                name = steps[at][0]
+                memory[name] = (max(memory.get(name, (0, 0))[0], total), total)
+        return tuple(
+            StepMemory(step=name, peak_bytes=peak, end_bytes=end)
+            for name, (peak, end) in memory.items()
+        )
+
+
+def _fusions(
+    launched: SortedRuns, calls: list[OperatorCall], works: list[OperatorWork]
+) -> tuple[FusionCandidate, ...]:
+    """Return pairs of passes over memory that follow each other on a stream."""
+    pairs: dict[tuple[str, str], list[float]] = {}
+    for (stream, _, end, first), (other, start, _, second) in pairwise(launched):
+        if stream != other or start - end > _NEIGHBOURS_NS:
+            continue
+        before, after = works[first], works[second]
+        if before.kind not in _MEMORY_BOUND or after.kind is not OperatorKind.ELEMENTWISE:
+            continue
+        # What is written is read again by the next only if that takes a tensor of its size.
+        result, taken = before.result_bytes, after.result_bytes
+        if not result or not taken or not 0.5 <= taken / result <= 2:
+            continue
+        key = calls[first].name, calls[second].name
+        if key in pairs or len(pairs) < _MOST_PAIRS:
+            sums = pairs.setdefault(key, [0, 0.0])
+            sums[0] += 1
+            sums[1] += 2 * min(result, taken)
+    candidates = [
+        FusionCandidate(first=first, second=second, times=int(times), saved_bytes=size)
+        for (first, second), (times, size) in pairs.items()
+    ]
+    return tuple(sorted(candidates, key=lambda one: -one.saved_bytes))
+
+
+def _interval(event: Event) -> tuple[int, int] | None:
+    start, duration = event.get("ts"), event.get("dur")
+    if type(start) not in (int, float) or type(duration) not in (int, float):
+        return None
+    assert isinstance(start, int | float)
+    assert isinstance(duration, int | float)
+    if not (abs(start) * 1000 < LATEST and 0 <= duration * 1000 < LATEST):
+        return None
+    begin = round(start * 1000)
+    return begin, begin + round(duration * 1000)
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value < LATEST
+
+
+def _shapes(dims: object) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of inputs, empty ones for what is no tensor; of lists of tensors the first."""
+    if not isinstance(dims, list):
+        return ()
+    shapes = []
+    for shape in dims[:16]:
+        if isinstance(shape, list) and shape and isinstance(shape[0], list):
+            shape = shape[0]
+        whole = isinstance(shape, list) and len(shape) < 9 and all(map(_is_count, shape))
+        shapes.append(tuple(shape) if whole else ())
+    return tuple(shapes)
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        return ()
+    return tuple(str(value)[:_LONGEST_SHAPES] for value in values[:16])
