@@ -21,6 +21,7 @@ _SHARES = {
     "memory_throughput": "memory_busy",
     "dram_throughput": "dram_busy",
     "l1_throughput": "l1_busy",
+    "shared_atomics_throughput": "shared_atomics_busy",
     "l2_throughput": "l2_busy",
     "issue_slots_busy": "issue_busy",
     "l1_hit_rate": "l1_hit_rate",

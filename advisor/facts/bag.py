@@ -522,6 +522,7 @@ class Facts:
         memory_throughput = 0.7
         dram_throughput = 0.7
         l1_throughput = 0.3
+        shared_atomics_throughput = 0  # of what L1 can pass on
         l2_throughput = 0.5
         issue_slots_busy = 0.2
         l1_hit_rate = 0.1

@@ -55,6 +55,7 @@ _MODULES = (
     "memory.refetched_texels",
     "memory.bank_conflicts",
     "memory.atomic_contention",
+    "memory.shared_atomic_contention",
     "memory.register_spills",
     "memory.divergent_constant_reads",
     "memory.untextured_reads",

@@ -20,6 +20,7 @@ from gpuadvise.rules.atomics import (
 )
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.gain_bounds import relieved
+from gpuadvise.rules.guide.memory.shared_atomic_contention import fills_shared_memory
 from gpuadvise.rules.model import (
     PASSED,
     Advice,
@@ -65,21 +66,6 @@ STARTS = number(
     "half of the most that an H200 starts: 1.43 per ns of a kernel that fills a few words per block",
     LaunchSet.SIXTH,
 )
-# Of L1's peak: with all that it does, and what is left without atomics in shared memory.
-SHARED_FULL = number(
-    0.8,
-    "L1 and shared memory full",
-    "share",
-    "our judgement: tuned histograms keep them 60 % to 75 % busy (H200)",
-    LaunchSet.FOURTH,
-)
-ROOM_WITHOUT = number(
-    0.5,
-    "room in L1 without atomics in shared memory",
-    "share of its peak",
-    "our judgement",
-    LaunchSet.FOURTH,
-)
 _ACTION = (
     "Add up before you go to memory: by __reduce_add_sync() or __shfl_down_sync() in a warp, then "
     "in shared memory, and 1 atomic per block; give a histogram a copy per block. "
@@ -88,9 +74,9 @@ _ACTION = (
 
 
 def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
-    """Advise when atomics retire one by one, in global memory with idle units or in a busy shared memory."""
-    if _fill_shared_memory(profile):
-        return _in_shared_memory(profile)
+    """Advise when atomics retire one by one in global memory, beside idle units or in a busy L2."""
+    if fills_shared_memory(profile):
+        return PASSED  # shared-atomic-contention says more
     if _unseen(profile, limiter):
         return _inferred(profile, limiter)
     if _no_others(profile) and _keep_l2_at_work(profile, profile.global_sectors or 0.0):
@@ -121,33 +107,6 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
             derived(f"{what}s of atomics that retire per cycle", rate, f"{what}s"),
         ),
         relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.L2, Unit.LSU, Unit.MEMORY, Unit.ADU),
-    )
-
-
-def _fill_shared_memory(profile: KernelProfile) -> bool:
-    """Return whether L1 and shared memory are full, and would be half empty without atomics."""
-    atomics, busy = profile.shared_atomics_busy or 0.0, profile.l1_busy or 0.0
-    return busy >= SHARED_FULL and busy - atomics < ROOM_WITHOUT
-
-
-def _in_shared_memory(profile: KernelProfile) -> Advice:
-    atomics, busy = profile.shared_atomics_busy or 0.0, profile.l1_busy or 0.0
-    return Advice(
-        message=(
-            f"L1 and shared memory are {show_share(busy)} busy, with atomics in shared memory for {show_share(atomics)} "
-            "of what they can do: lanes and warps that want one word take turns, and a float is tried again until "
-            "none came between."
-        ),
-        action=(
-            "Add up equal keys of a warp first (__match_any_sync() and __reduce_add_sync()), give each warp "
-            "a copy of the table, and count in integers: an atomic on a 32-bit integer is one instruction. "
-            "cub::DeviceHistogram does so."
-        ),
-        evidence=(
-            profiled("L1 and shared memory busy", busy, "share"),
-            profiled("with atomics in shared memory", atomics, "share"),
-        ),
-        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.ADU, Unit.ISSUE),
     )
 
 
@@ -263,6 +222,16 @@ def _inferred(profile: KernelProfile, limiter: Limiter | None) -> Advice:
     )
 
 
+def _reductions(requests: int, cycles: float = 1e6, dram: float = 0.29) -> dict[str, object]:
+    return {
+        "profile": {
+            "elapsed_cycles": cycles,
+            "dram_throughput": dram,
+            "reductions": {"requests": requests},
+        }
+    }
+
+
 RULE = Rule(
     id="atomic-contention",
     title="Add up before atomics",
@@ -276,41 +245,13 @@ RULE = Rule(
         "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait for loads, up to 2 where "
         "units are below 15 % and each sector gets 16 of them. Or L2 is half busy, mostly with atomics of which each "
         "sector gets 16, and warps wait for it: also by a page that does not count them, where it names no loads or stores that "
-        "use sectors in part, and half of all sectors are in excess. Or L1 and shared memory are 80 % busy, and less than "
-        "50 % without atomics in shared memory."
+        "use sectors in part, and half of all sectors are in excess."
     ),
     citations=(programming_guide("Atomic Functions"),),
     check=check,
     examples=Examples(
-        fires={
-            "profile": {
-                "elapsed_cycles": 12e6,
-                "dram_throughput": 0.01,
-                "reductions": {"requests": 131_072},
-            }
-        },
-        quiet={
-            "profile": {
-                "elapsed_cycles": 60_000,
-                "dram_throughput": 0.36,
-                "reductions": {"requests": 1_056},
-            }
-        },
-        edges=(
-            {
-                "profile": {
-                    "elapsed_cycles": 1_000_000,
-                    "dram_throughput": 0.29,
-                    "reductions": {"requests": 31_250},
-                }
-            },
-            {
-                "profile": {
-                    "elapsed_cycles": 1_000_000,
-                    "dram_throughput": 0.29,
-                    "reductions": {"requests": 31_260},
-                }
-            },
-        ),
+        fires=_reductions(131_072, cycles=12e6, dram=0.01),
+        quiet=_reductions(1_056, cycles=60_000, dram=0.36),
+        edges=(_reductions(31_250), _reductions(31_260)),
     ),
 )
