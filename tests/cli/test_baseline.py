@@ -52,7 +52,7 @@ def test_without_a_file_the_newest_answer_is_taken(folder: Path, cli) -> None:
     Path("before.json").unlink()
     ran = cli("baseline", "tag", "main")
     assert (ran.code, ran.out) == (2, "")
-    assert "This folder holds no saved answer of kernels or advise." in ran.err
+    assert "This folder holds no saved answer of kernels, advise or lint." in ran.err
 
 
 def test_one_name_holds_an_answer_of_each_command(folder: Path, cli, monkeypatch) -> None:
@@ -96,7 +96,7 @@ def test_where_the_settings_place_a_name_it_is_kept(folder: Path, cli) -> None:
         (("tag", "a/b", "before.json"), '"a/b" is not a name of a baseline.'),
         (("tag", "\x1b[31m", "before.json"), "is not a name of a baseline."),
         (("tag", "main", "none.json"), "there is no such file"),
-        (("tag", "main", "other.json"), '"other.json" is no saved answer of kernels or advise.'),
+        (("tag", "main", "other.json"), '"other.json" is no saved answer of kernels, advise or lint.'),
         (("tag", "main", "later.json"), 'is "gpuadvise.kernels/9"; this gpuadvise reads'),
         (("tag", "main", "text.json"), "is no saved answer"),
         (("tag", "main", "."), "cannot be read"),
