@@ -216,6 +216,8 @@ _IDLE = (
     "wait_idle",
     "allocation_idle",
     "copy_idle",
+    "copy_wait_idle",
+    "start_up",
     "queueing_idle",
     "release_idle",
     "load_idle",
@@ -227,10 +229,15 @@ _IDLE = (
     "unaligned",
     "layout",
     "elementwise",
+    "fused",
     "waited",
     "busy",
 )
 _TRACED_COUNTS = ("kernels", "launches", "graph_launches", "host_gaps", "waits", "values_read")
+
+IDLE_CAUSE = KeyTable(
+    traced.IdleCause, {"cause": Key("cause", v.text), "time": Key("seconds", v.seconds)}
+)
 
 TIMELINE = KeyTable(
     traced.TracedRun,
@@ -242,6 +249,14 @@ TIMELINE = KeyTable(
         "hidden_graphs": Key("hidden_graphs", v.flag),
         "recorder": Key("recorder", v.text),
         "products": Key("products", one_or_more(PRODUCT)),
+        "idle_causes": Key("idle_causes", one_or_more(IDLE_CAUSE)),
+        **{
+            name: Key(f"{name}_seconds", v.seconds_or_none)
+            for name in (
+                "saved_without_waits",
+                "saved_without_copy_calls",
+            )
+        },
     },
 )
 

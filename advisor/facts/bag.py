@@ -310,8 +310,13 @@ class Facts:
         allocation_idle = "1ms"
         copy_idle = "0s"
         queueing_idle = "0s"
+        copy_wait_idle = "0s"  # of that after waits, what copies are waited for
         release_idle = "0s"
         load_idle = "0s"
+        start_up = "0s"  # idle beside the span: what a program does once
+        idle_causes = [{ cause = "launch", time = "4ms" }, { cause = "host-work", time = "3ms" }]
+        saved_without_waits = "1ms"  # by replays of the recorded times
+        saved_without_copy_calls = "0s"
         waits = 3
         waited = "80ms"
         values_read = 1
@@ -322,6 +327,7 @@ class Facts:
         unaligned = "0s"  # matrix kernels that load one or two 16-bit elements at once
         layout = "0s"  # conversions between NCHW and NHWC
         elementwise = "10ms"  # passes over memory for one operation each
+        fused = "1ms"  # one pass in their place, at least
         products = [{ rows = 4096, columns = 4096, inner = 4096, dtype = "bfloat16", batch = 1, calls = 100, time = "40ms" }]
         """,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.advisor.transfers.links import LAUNCH_COST
+from gpuadvise.advisor.transfers.links import LAUNCH_COST, PAGEABLE_D2H_SPREAD
 
 WORTH_SAYING = number(
     0.02,
@@ -28,6 +28,10 @@ _MOSTLY_IDLE = number(2.0, "idle time per time of kernels", "", "our judgement")
 _FEWEST_KERNELS = number(20, "kernels of a run, at least", "", "our judgement")
 # What it takes the GPU to start and to end a kernel, which kernels of a graph share with their
 # neighbours, and fused ones pay once: an empty one is recorded with 1 us, on any part since 2017.
+# The profilers add more to a launch inside of a framework's modules: up to 36 us were seen.
+_PROFILER_AT_MOST = number(
+    3, "profiler's part of a launch, of that which is always there", "times", "our judgement"
+)
 _START_AND_END = number(
     0.5e-6, "start and end of a kernel, saved in a graph or by fusion", "s", "half of an empty one"
 )
@@ -68,15 +72,26 @@ class TracedProduct:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdleCause:
+    """Idle time of one cause, without the one-time work of a program's start."""
+
+    cause: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TracedRun:
     """Where the time of one GPU went in a recorded run, in seconds and counts.
 
-    The span goes from the first activity to the last. Idle times are attributed: to the launch of
-    what follows, to a wait of the host that had just ended, to long work of the host, to
-    allocations, to copies (their staging and queueing) and to the loading of code.
+    The span goes from the first activity to the last, without the idle time of what the program
+    does once. Idle times are attributed: to the launch of what follows, to a wait of the host that
+    had just ended, to long work of the host, to allocations, to copies (their staging and
+    queueing) and to the loading of code. What a replay of the recorded times saves is None where
+    only sums are known.
     """
 
     span_seconds: float
+    start_up_seconds: float = 0.0  # idle, beside the span
     busy_seconds: float = 0.0
     recorder: str = "profiler"
 
@@ -94,8 +109,12 @@ class TracedRun:
     allocation_idle_seconds: float = 0.0
     copy_idle_seconds: float = 0.0
     queueing_idle_seconds: float = 0.0  # of the launches' idle time, while copies were queued
+    copy_wait_idle_seconds: float = 0.0  # of those after waits, where copies are waited for
     release_idle_seconds: float = 0.0  # of the launches', where frees that wait empty the queue
     load_idle_seconds: float = 0.0
+    idle_causes: tuple[IdleCause, ...] = ()  # the longest first
+    saved_without_waits_seconds: float | None = None
+    saved_without_copy_calls_seconds: float | None = None
 
     waits: int = 0  # calls in which the host waited, or single values that it read back
     waited_seconds: float = 0.0  # of the host in them
@@ -108,6 +127,7 @@ class TracedRun:
     unaligned_seconds: float = 0.0  # of 16-bit matrix kernels that load an element or two at once
     layout_seconds: float = 0.0  # of conversions between NCHW and NHWC
     elementwise_seconds: float = 0.0  # of passes over memory for one operation each
+    fused_seconds: float = 0.0  # what one pass in place of each chain of them takes at least
     products: tuple[TracedProduct, ...] = ()
 
     @property
@@ -119,34 +139,57 @@ class TracedRun:
     @property
     def launch_bound(self) -> bool:
         """Whether launches, rather than what they do, take the time."""
-        by_launch = self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
         starving = self.launch_idle_seconds >= _MOSTLY_IDLE * self.busy_seconds
         short = self.median_kernel_seconds < SHORT_KERNEL or starving
         idle = self.share(self.launch_idle_seconds) >= LAUNCH_BOUND_IDLE
         bound = self.bound_without_profiler(self.launch_idle_seconds)
         wins = bound is None or bound >= 1 / (1 - WORTH_SAYING)  # more than the profiler's own part
-        starved = by_launch and short and idle and wins
-        return (
-            starved and self.share(self.busy_seconds) < LAUNCH_BOUND_BUSY and not self.waits_often
-        )
+        starved = self._by_launch and short and idle and wins
+        return starved and self.share(self.busy_seconds) < LAUNCH_BOUND_BUSY
+
+    @property
+    def _by_launch(self) -> bool:
+        return self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
+
+    @property
+    def late_launches(self) -> bool:
+        """Whether longer kernels than those of a launch-bound run wait for their launches too."""
+        cost = _PROFILER_AT_MOST * self.launches * self.launch_overhead_seconds
+        left = self.span_seconds - cost
+        late = left > 0 and self.launch_idle_seconds - cost >= LAUNCH_BOUND_IDLE * left
+        return late and self._by_launch and not self.launch_bound
 
     @property
     def host_bound(self) -> bool:
         """Whether the host's own work, in long gaps, leaves the GPU idle."""
         long = self.share(self.host_idle_seconds) >= HOST_BOUND_IDLE and self.host_gaps > 0
-        return long and self.kernels > 0 and not self.waits_often
+        return long and self.kernels > 0 and not self.too_short
+
+    @property
+    def too_short(self) -> bool:
+        """Whether so little ran on the GPU that any bound says more of the recording than of it."""
+        return self.kernels < _FEWEST_KERNELS and self.share(self.busy_seconds) < WORTH_SAYING
 
     @property
     def lost_to_waits(self) -> float:
-        """The seconds that waits cost at most.
+        """The seconds that waits cost at most: the host's own work and the GPU's remain.
 
-        Where no call that waits was recorded, only the values show them: the host's work after
-        each then holds the wait.
+        Beside waits the profiler's part of each launch costs nothing, without them it does. Where
+        no call that waits was recorded, only the values show them: the host's work after each then
+        holds the wait, but for the launches themselves.
         """
+        if self.saved_without_waits_seconds is not None and self.wait_idle_seconds:
+            recorder = self.launches * self.launch_overhead_seconds
+            lost = self.saved_without_waits_seconds + recorder
+            most = self.span_seconds - self.busy_seconds
+            return max(0.0, min(lost, most)) + self.values_read_seconds
         lost = self.wait_idle_seconds + self.values_read_seconds + self.copy_idle_seconds
+        host = self.host_idle_seconds + self.launch_idle_seconds
         if self.values_read and not self.wait_idle_seconds:
-            lost += self.host_idle_seconds + self.launch_idle_seconds
-        return lost
+            lost += host
+            host = self.launches * LAUNCH_COST
+        remain = max(self.busy_seconds - self.values_read_seconds, host)
+        return max(0.0, min(lost, self.span_seconds - remain))
 
     @property
     def lost_to_launches(self) -> float:
@@ -157,8 +200,15 @@ class TracedRun:
     @property
     def around_copies(self) -> float:
         """The idle seconds that copies cost at most: queued, held up in their calls, waited for."""
-        waited = 0.0 if self.waits_often else self.wait_idle_seconds
-        return self.queueing_idle_seconds + self.copy_idle_seconds + waited
+        return self.queueing_idle_seconds + self.copy_idle_seconds + self.copy_wait_idle_seconds
+
+    @property
+    def lost_to_pageable_copies(self) -> float:
+        """The idle seconds that copies from pageable memory cost at most, beside their own time.
+
+        A replay is of a program that asks for asynchronous copies too.
+        """
+        return max(self.copy_idle_seconds, self.saved_without_copy_calls_seconds or 0.0)
 
     @property
     def lost_to_allocations(self) -> float:
@@ -173,6 +223,16 @@ class TracedRun:
         """Return the speed-up of the span if *saved* seconds of it went; None: nothing is left."""
         left = 1.0 - self.share(saved)
         return 1 / left if left > 0 else None
+
+    def bound_of_slower_copies(self, bound: float, taken: float) -> float:
+        """Return the *bound* where copies of *taken* seconds take longer in other runs.
+
+        No more is won than all of the copies' time, as it was recorded.
+        """
+        slower = (PAGEABLE_D2H_SPREAD - 1) * taken
+        longer = 1 + slower / self.span_seconds if self.span_seconds else 1.0
+        without = self.bound(taken + self.lost_to_pageable_copies)
+        return max(bound, bound * longer if without is None else min(bound * longer, without))
 
     def bound_without_profiler(self, saved: float) -> float | None:
         """Return the speed-up if *saved* idle seconds went, the profiler's part taken off first."""

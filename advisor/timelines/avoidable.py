@@ -22,12 +22,12 @@ def repeated_allocation_ns(timeline: Timeline) -> int:
     Without one allocation that took most of it: that is the start of CUDA, which no reuse saves.
     Nothing where memory was allocated once at most.
     """
-    if sum(call.calls for call in timeline.calls_for(CallKind.ALLOCATION)) < 2:
+    calls = timeline.calls_for(CallKind.ALLOCATION)
+    if sum(call.calls for call in calls) < 2:
         return 0
-    cause = GapCause.ALLOCATION
-    total = sum(idle.total_ns for idle in timeline.idle if idle.cause is cause)
-    longest = max((gap.length_ns for gap in timeline.gaps if gap.cause is cause), default=0)
-    return total - longest if 2 * longest > total else total
+    total = timeline.account.idle_of(GapCause.ALLOCATION)
+    longest = max(call.longest_ns for call in calls)
+    return max(0, total - longest) if 2 * longest > total else total
 
 
 def least_ns(copies: TracedCopies, model: LinkModel) -> int | None:

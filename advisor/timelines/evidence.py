@@ -20,12 +20,19 @@ from gpuadvise.advisor.facts.library_kernels import (
     loads_single_halves,
 )
 from gpuadvise.advisor.facts.ranks import RankWaits
-from gpuadvise.advisor.facts.timeline import WORTH_SAYING, TracedProduct, TracedRun
+from gpuadvise.advisor.facts.timeline import WORTH_SAYING, IdleCause, TracedProduct, TracedRun
 from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
-from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.account import ONCE
+from gpuadvise.advisor.timelines.activities import (
+    LAUNCH_OVERHEAD_NS,
+    CopyPath,
+    MemoryKind,
+    Recorder,
+)
 from gpuadvise.advisor.timelines.avoidable import least_ns, repeated_allocation_ns
 from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
+from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
 from gpuadvise.advisor.transfers.copies import Direction, latency_share
@@ -39,13 +46,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 _NS = 1e9
-# What the profilers added to each launch of a minimal kernel on a H200's host: 5.2 us (PyTorch),
-# 2.8 us (Nsight Systems), 15.7 us (JAX). Less is taken off, so that no bound falls too low.
-_LAUNCH_OVERHEAD = {
-    Recorder.PYTORCH: 5e-6,
-    Recorder.NSIGHT_SYSTEMS: 2.5e-6,
-    Recorder.JAX: 5e-6,
-}
 _RECORDERS = {
     Recorder.PYTORCH: "PyTorch",
     Recorder.NSIGHT_SYSTEMS: "Nsight Systems",
@@ -68,10 +68,10 @@ _TILE_THREADS = 64
 _SHARED = 1.05
 # Likewise of kernels: with less, none ran beside another.
 _BESIDE = 1.01
+# Of all waits: with more for copies, waits are the copies'.
+_MOST_WAITS = 0.5
 # One or two kinds of passes may be all that a program computes; more have results in between.
 _CHAIN = 4
-# Kernels that send data to other GPUs take few blocks on purpose, and wait for the others.
-_COMMUNICATION = re.compile(r"nccl|nvshmem|rccl|deep_ep::", re.IGNORECASE)
 
 
 def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:
@@ -110,7 +110,7 @@ def run_facts(timeline: Timeline) -> Facts:
             device=timeline.device,
             link=link if timeline.device else None,  # of no known GPU there is none
             timeline=run,
-            run_seconds=timeline.span_seconds,
+            run_seconds=run.span_seconds,
             transfers=copies or None,
             blocking_copies=blocking if has_kernels else 0,
             transfer_seconds=exposed,
@@ -123,15 +123,21 @@ def run_facts(timeline: Timeline) -> Facts:
 
 def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
     """Return where the time went; *link* is what migrations of managed memory could reach."""
-    idle = {total.cause: total.total_ns for total in timeline.idle}
+    account = timeline.account
     host_ns, host_gaps = _long_host_gaps(timeline)
-    launch_ns = idle.get(GapCause.LAUNCH, 0) + idle.get(GapCause.HOST_WORK, 0)
-    launch_ns += idle.get(GapCause.OTHER_CALL, 0) - host_ns
+    handed_on = timeline.launches.kernels + sum(copies.calls for copies in timeline.copies)
+    recorder_ns = min(
+        account.idle_of(GapCause.PROFILER), handed_on * LAUNCH_OVERHEAD_NS[timeline.recorder]
+    )
+    launch_ns = account.idle_of(GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.OTHER_CALL)
+    launch_ns = max(0, launch_ns + recorder_ns - host_ns)
+    elementwise, fused = _elementwise_seconds(timeline)
     values = [copies for copies in timeline.copies if _is_value(copies)]
     waits = timeline.synchronizations
     values_read = sum(copies.calls for copies in values)
     return TracedRun(
-        span_seconds=timeline.span_seconds,
+        span_seconds=account.steady_ns / _NS,
+        start_up_seconds=account.start_up_ns / _NS,
         busy_seconds=timeline.busy_seconds,
         recorder=_RECORDERS[timeline.recorder],
         kernels=timeline.launches.kernels,
@@ -139,26 +145,31 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         launches=timeline.launches.kernel_launches,
         graph_launches=timeline.launches.graph_launches,
         hidden_graphs=timeline.launches.hidden_graphs,
-        launch_overhead_seconds=_LAUNCH_OVERHEAD[timeline.recorder],
-        launch_idle_seconds=max(0, launch_ns) / _NS,
+        launch_overhead_seconds=LAUNCH_OVERHEAD_NS[timeline.recorder] / _NS,
+        launch_idle_seconds=launch_ns / _NS,
         host_idle_seconds=host_ns / _NS,
         host_gaps=host_gaps,
         wait_idle_seconds=timeline.idle_after_waits_ns / _NS,
         allocation_idle_seconds=repeated_allocation_ns(timeline) / _NS,
-        copy_idle_seconds=idle.get(GapCause.COPY, 0) / _NS,
-        queueing_idle_seconds=_copies_share(timeline) * max(0, launch_ns) / _NS,
-        load_idle_seconds=idle.get(GapCause.MODULE_LOAD, 0) / _NS,
+        copy_idle_seconds=account.idle_of(GapCause.COPY) / _NS,
+        queueing_idle_seconds=_copies_share(timeline) * launch_ns / _NS,
+        copy_wait_idle_seconds=_waits_share(timeline) * timeline.idle_after_waits_ns / _NS,
+        load_idle_seconds=account.idle_of(GapCause.MODULE_LOAD) / _NS,
+        idle_causes=_idle_causes(timeline),
+        saved_without_waits_seconds=timeline.saved_without_waits_ns / _NS,
+        saved_without_copy_calls_seconds=_without_copy_calls(timeline),
         waits=max(sum(call.calls for call in waits) - _waits_for_copies(timeline), values_read),
         waited_seconds=sum(call.seconds for call in waits),
         values_read=values_read,
         values_read_seconds=sum(copies.seconds for copies in values),
         migration_seconds=_migration_ns(timeline, link) / _NS,
-        release_idle_seconds=max(0, launch_ns) / _NS if _frees_again(timeline) else 0.0,
+        release_idle_seconds=launch_ns / _NS if _frees_again(timeline) else 0.0,
         single_precision_seconds=_seconds_of(timeline, in_single_precision),
         double_precision_seconds=_seconds_of(timeline, in_double_precision),
         unaligned_seconds=_seconds_of(timeline, loads_single_halves),
         layout_seconds=_seconds_of(timeline, converts_layout),
-        elementwise_seconds=_elementwise_seconds(timeline),
+        elementwise_seconds=elementwise,
+        fused_seconds=fused,
         products=_products(timeline),
     )
 
@@ -168,17 +179,24 @@ def _seconds_of(timeline: Timeline, matches: Callable[[str], bool]) -> float:
     return sum(kernel.seconds for kernel in timeline.kernels if matches(kernel.shape.name))
 
 
-def _elementwise_seconds(timeline: Timeline) -> float:
-    """Return the seconds of passes over memory, where they are a chain: several kinds of them."""
+def _elementwise_seconds(timeline: Timeline) -> tuple[float, float]:
+    """Return the seconds of passes over memory, where they are a chain: several kinds of them.
+
+    And what they take at least when they are one: as long as the shortest of them, since that
+    one reads and writes what the chain does.
+    """
     passes = [
         kernel
         for kernel in timeline.kernels
         if kernel.median_ns >= _SHORTEST_NS and is_elementwise(kernel.shape.name)
     ]
-    kinds = {
-        kernel.shape.name for kernel in passes if kernel.total_ns >= WORTH_SAYING * timeline.span_ns
-    }
-    return sum(kernel.seconds for kernel in passes) if len(kinds) >= _CHAIN else 0.0
+    kinds: dict[str, float] = {}
+    for kernel in passes:
+        if kernel.total_ns >= WORTH_SAYING * timeline.span_ns:
+            kinds[kernel.shape.name] = kinds.get(kernel.shape.name, 0.0) + kernel.seconds
+    if len(kinds) < _CHAIN:
+        return 0.0, 0.0
+    return sum(kernel.seconds for kernel in passes), min(kinds.values())
 
 
 def _frees_again(timeline: Timeline) -> bool:
@@ -213,6 +231,33 @@ def _copies_share(timeline: Timeline) -> float:
     copies = sum(copies.calls for copies in timeline.copies if not copies.managed)
     total = copies + timeline.launches.kernels
     return copies / total if total else 0.0
+
+
+def _waits_share(timeline: Timeline) -> float:
+    """Return the share of copies, for which each has a wait of its own, among all that is waited for."""
+    waits = sum(call.calls for call in timeline.synchronizations)
+    blocking = sum(copies.calls for copies in timeline.copies if copies.kind.asynchronous is False)
+    total = waits + blocking
+    return min(1.0, (_waits_for_copies(timeline) + blocking) / total) if total else 0.0
+
+
+def _without_copy_calls(timeline: Timeline) -> float | None:
+    """Return what a replay without the calls that copy and their waits saves.
+
+    None where most waits are for something else, and where a program may ask for no asynchronous
+    copy: a blocking call waits for a pinned copy too.
+    """
+    ours = timeline.recorder is Recorder.PYTORCH and _waits_share(timeline) >= _MOST_WAITS
+    return timeline.saved_without_waits_ns / _NS if ours else None
+
+
+def _idle_causes(timeline: Timeline) -> tuple[IdleCause, ...]:
+    """Return the idle time by cause, without one-time work."""
+    return tuple(
+        IdleCause(cause=str(idle.cause), seconds=idle.total_ns / _NS)
+        for idle in timeline.idle
+        if idle.cause not in ONCE and idle.total_ns
+    )
 
 
 def _is_value(copies: TracedCopies) -> bool:
@@ -379,8 +424,8 @@ def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
     resident = kernel.occupancy
     if resident is None or kernel.median_ns < _SHORTEST_NS:
         return False
-    if _COMMUNICATION.search(kernel.shape.name):
-        return False
+    if communicates(kernel.shape.name):
+        return False  # it takes few blocks on purpose, and waits for the others
     if kernel.total_ns < WORTH_SAYING * timeline.span_ns:
         return False
     if resident.occupancy > _TILE_OCCUPANCY or prod(kernel.shape.block or (1,)) < _TILE_THREADS:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
+from itertools import chain, repeat
 from operator import itemgetter, sub
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
+from gpuadvise.advisor.timelines.replay import Replay
 from gpuadvise.advisor.timelines.sorted_runs import merged
+from gpuadvise.advisor.timelines.start_up import LongerThan, UpTo, is_warm_up, one_time_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.timelines.activities import Recording
-    from gpuadvise.advisor.timelines.intervals import Interval, IntervalLog
+    from gpuadvise.advisor.timelines.intervals import Blocks, Interval, IntervalLog
 
 # Gaps up to here are what giving the GPU its next piece of work takes: launches took 5 to 16 us
 # under the profilers seen, and PyTorch's own work between two of them as much again.
@@ -40,6 +42,8 @@ class GapCause(StrEnum):
     ALLOCATION = "allocation"
     MODULE_LOAD = "module-load"
     OTHER_CALL = "other-call"
+    START_UP = "start-up"  # calls that come once: contexts, streams, first launches and allocations
+    PROFILER = "profiler"  # what recording adds to launches, and its own buffers
 
 
 _CAUSES = {
@@ -53,17 +57,37 @@ _CAUSES = {
     CallKind.MODULE_LOAD: GapCause.MODULE_LOAD,
     CallKind.OTHER: GapCause.OTHER_CALL,
 }
-_OWN_WORK = (GapCause.HOST_WORK, GapCause.OTHER_CALL)
+# Of time that several threads spent in calls at once, the first of these counts.
+_FIRST = (
+    GapCause.PROFILER,
+    GapCause.START_UP,
+    GapCause.MODULE_LOAD,
+    GapCause.ALLOCATION,
+    GapCause.COPY,
+    GapCause.LAUNCH,
+    GapCause.OTHER_CALL,
+    GapCause.SYNCHRONIZATION,
+)
+# Calls that come once, and from which share of a gap on all of it is the program's start.
+_ONCE = (GapCause.START_UP, GapCause.MODULE_LOAD)
+_STARTS = 0.1
+# What the host does beside calls; each holds the profiler's part of a launch.
+_BESIDE_CALLS = (GapCause.LAUNCH, GapCause.HOST_WORK)
 # Nothing else explains these, so whatever emptied the queue does.
-_NOT_BY_CALLS = (None, GapCause.HOST_WORK, GapCause.LAUNCH, GapCause.OTHER_CALL)
+_NOT_BY_CALLS = (GapCause.HOST_WORK, GapCause.LAUNCH, GapCause.OTHER_CALL)
+
+# Of a gap with long work of the host, what goes with that work.
+_BESIDE_WORK = (GapCause.HOST_WORK, GapCause.LAUNCH, GapCause.SYNCHRONIZATION)
+
+Parts = dict[GapCause, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """A stretch in which the GPU was idle; nanoseconds, the start from the span's.
 
-    ``waited_before`` says that the host had been waiting for the GPU when the gap began: nothing
-    could be queued behind the work that had just ended.
+    ``cause`` is that of its largest part. ``waited_before`` says that the host had been waiting
+    for the GPU when the gap began: nothing could be queued behind the work that had just ended.
     """
 
     start_ns: int
@@ -74,7 +98,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdleTime:
-    """All gaps of one cause: how many, and their nanoseconds."""
+    """All idle time of one cause: its nanoseconds, and the gaps of which it is the largest part."""
 
     cause: GapCause
     gaps: int
@@ -85,10 +109,12 @@ class IdleTime:
 class Idleness:
     """The gaps of a timeline: the longest one by one in order of time, all in ``totals``.
 
-    Work began at ``start_ns`` and ended at ``end_ns`` of the recording's clock.
-    ``long_host`` are those of at least LONG_NS in which the host worked on its own.
+    Work began at ``start_ns`` and ended at ``end_ns`` of the recording's clock. Each nanosecond
+    of a gap has one cause.
+    ``long_host`` is the host's own work of at least LONG_NS in a gap.
     ``after_waits_ns`` is the time of gaps that waits began or filled, and that no copy, allocation
     or loading of code took: nothing could be queued in time.
+    ``saved_without_waits_ns`` is what a replay wins without the host's time in waits and copies.
     """
 
     start_ns: int
@@ -97,35 +123,38 @@ class Idleness:
     totals: tuple[IdleTime, ...]  # the longest total first
     long_host: IdleTime
     after_waits_ns: int = 0
+    saved_without_waits_ns: int = 0
 
     def total_ns(self, *causes: GapCause) -> int:
         """Return the idle nanoseconds of these causes, of all where none is named."""
         return sum(total.total_ns for total in self.totals if not causes or total.cause in causes)
 
 
-def idleness(busy: Cover, recording: Recording) -> Idleness:
-    """Return the gaps in *busy*, the cover of a GPU's work, and their causes.
+def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) -> Idleness:
+    """Return the gaps in *busy*, the cover of a GPU's work, and the causes of each nanosecond.
 
-    A short gap is the launch of what follows, a long one the host's own work, unless a call took
-    more of it, a wait for another GPU too, memory was freed as it began, or the host had waited
-    until then. Raises BadInput where nothing was busy.
+    Time inside of a call is that call's. The rest of a short gap is the launch of what follows,
+    of a long one the host's own work, unless memory was freed as it began, or the host had waited
+    until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
+    Raises BadInput where nothing was busy.
     """
-    calls, waits, releases = _readers(recording), _Waits(recording), _releases(recording)
-    sums = _Sums()
+    calls, waits = _Calls(recording), _Waits(recording)
+    replay = calls.replay()
+    sums = _Sums(launch_overhead_ns)
     start = end = None
     for block in busy.blocks():
         gaps = _between(end, block)
-        start, end = block.starts[0] if start is None else start, block.ends[-1]
+        if start is None:
+            start = block.starts[0]
+            replay.begin(start)
         if len(gaps):
             waited = waits.before(gaps)
-            causes = _causes(gaps, calls, waited)
-            for at in _begun_in(gaps, releases):
-                # cudaFree() waits for the GPU: whatever follows it could not be queued before.
-                if causes.get(at) in _NOT_BY_CALLS:
-                    causes[at] = GapCause.ALLOCATION
-            sums.add(gaps, causes, waited)
+            sums.add(gaps, calls.parts(gaps, waited), waited, start)
+            replay.add(gaps)
+        end = block.ends[-1]
     if start is None or end is None:
         raise BadInput("The recording holds no work of a GPU.")
+    sums.finish(calls.handed_on, end - start)
     return Idleness(
         start_ns=start,
         end_ns=end,
@@ -138,6 +167,7 @@ def idleness(busy: Cover, recording: Recording) -> Idleness:
             cause=GapCause.HOST_WORK, gaps=sums.long_host[0], total_ns=sums.long_host[1]
         ),
         after_waits_ns=sums.after_waits_ns,
+        saved_without_waits_ns=replay.saved_ns,
     )
 
 
@@ -153,108 +183,216 @@ def _between(end: int | None, block: Intervals) -> Intervals:
 class _Sums:
     """Gaps by cause, and the longest of them as (length, -start, cause, whether waited before)."""
 
-    def __init__(self) -> None:
+    def __init__(self, launch_overhead_ns: int) -> None:
         self.by_cause = {cause: [0, 0] for cause in GapCause}
         self.longest: list[tuple[int, int, GapCause, bool]] = []
         self.long_host = [0, 0]
         self.after_waits_ns = 0
+        self.idle_ns = 0
+        self._overhead_ns = launch_overhead_ns
+        self._launches = 0  # gaps that hold one
+        self._profiler_ns = dict.fromkeys(_BESIDE_CALLS, 0)
+        self._busy_at_last_allocation = 0
 
-    def add(self, gaps: Intervals, causes: dict[int, GapCause], waited: set[int]) -> None:
-        """Add the gaps of a block; *causes* are those that calls tell, by the gap's place."""
+    def add(self, gaps: Intervals, parts: dict[int, Parts], waited: set[int], start: int) -> None:
+        """Add the gaps of a block; *parts* are those of gaps that calls or waits tell of."""
         lengths = list(map(sub, gaps.ends, gaps.starts))
-        long = [length for length in lengths if length > PROMPT_NS]
-        self._move(None, GapCause.HOST_WORK, len(long), sum(long))
-        short, total = len(lengths) - len(long), sum(lengths) - sum(long)
-        self._move(None, GapCause.LAUNCH, short, total)
-        for at, cause in causes.items():
-            self._move(_without_calls(lengths[at]), cause, 1, lengths[at])
-            if cause is GapCause.SYNCHRONIZATION:
-                self.after_waits_ns += lengths[at]
+        allocating = [at for at, shares in parts.items() if GapCause.ALLOCATION in shares]
+        if allocating:
+            last = max(allocating)
+            idle_ns = self.idle_ns + sum(lengths[: last + 1])
+            self._busy_at_last_allocation = gaps.ends[last] - start - idle_ns
+        self.idle_ns += sum(lengths)
+        plain = [length for at, length in enumerate(lengths) if at not in parts]
+        long = [length for length in plain if length > PROMPT_NS]
+        self._move(GapCause.HOST_WORK, len(long), sum(long))
+        self._move(GapCause.LAUNCH, len(plain) - len(long), sum(plain) - sum(long))
+        self._carve(GapCause.HOST_WORK, long)
+        self._carve(GapCause.LAUNCH, [length for length in plain if length <= PROMPT_NS])
+        for at, shares in parts.items():
+            self._add_parts(at, lengths[at], shares, waited)
+        for length in long:
+            self._add_long(length)
         for at in waited:
-            if causes.get(at) in _NOT_BY_CALLS:
+            if at not in parts:
                 self.after_waits_ns += lengths[at]
-        for at, length in enumerate(lengths):
-            if length >= LONG_NS and causes.get(at, GapCause.HOST_WORK) in _OWN_WORK:
-                self.long_host[0] += 1
-                self.long_host[1] += length
         least = self.longest[-1][0] if len(self.longest) == KEPT_GAPS else 0
         if max(lengths) <= least:
             return
         for at in [place for place, length in enumerate(lengths) if length > least]:
-            cause = causes.get(at, _without_calls(lengths[at]))
+            cause = _largest(parts[at]) if at in parts else _without_calls(lengths[at])
             self.longest.append((lengths[at], -gaps.starts[at], cause, at in waited))
         self.longest.sort(key=itemgetter(0, 1), reverse=True)
         del self.longest[KEPT_GAPS:]
 
-    def _move(self, origin: GapCause | None, target: GapCause, gaps: int, total_ns: int) -> None:
-        if origin is not None:
-            self._move(None, origin, -gaps, -total_ns)
-        self.by_cause[target][0] += gaps
-        self.by_cause[target][1] += total_ns
+    def _add_parts(self, at: int, length: int, shares: Parts, waited: set[int]) -> None:
+        first = _largest(shares)
+        for cause, part in shares.items():
+            self._move(cause, cause is first, part)
+        for cause in _BESIDE_CALLS:
+            if cause in shares:
+                self._carve(cause, [shares[cause]])
+        if shares.get(GapCause.HOST_WORK, 0) >= LONG_NS:
+            # The work done meanwhile, the next launch would have been there in time.
+            self._add_long(sum(shares.get(cause, 0) for cause in _BESIDE_WORK))
+        if first is GapCause.SYNCHRONIZATION or (at in waited and first in _NOT_BY_CALLS):
+            self.after_waits_ns += length
+
+    def _add_long(self, host_ns: int) -> None:
+        if host_ns >= LONG_NS:
+            self.long_host[0] += 1
+            self.long_host[1] += host_ns
+
+    def _carve(self, cause: GapCause, lengths: list[int]) -> None:
+        """Remember what the profiler added to the launches of gaps."""
+        self._launches += len(lengths)
+        self._profiler_ns[cause] += sum(map(min, lengths, repeat(self._overhead_ns)))
+
+    def _move(self, cause: GapCause, gaps: int, total_ns: int) -> None:
+        self.by_cause[cause][0] += gaps
+        self.by_cause[cause][1] += total_ns
+
+    def finish(self, handed_on: int, span_ns: int) -> None:
+        """Take off what recording cost, and first allocations; *handed_on* calls gave the GPU work."""
+        share = min(1.0, handed_on / self._launches) if self._launches else 0.0
+        for cause, profiler_ns in self._profiler_ns.items():
+            taken = int(profiler_ns * share)
+            self._move(cause, 0, -taken)
+            self._move(GapCause.PROFILER, 0, taken)
+        if is_warm_up(self._busy_at_last_allocation, span_ns - self.idle_ns):
+            gaps, total_ns = self.by_cause[GapCause.ALLOCATION]
+            self._move(GapCause.ALLOCATION, -gaps, -total_ns)
+            self._move(GapCause.START_UP, gaps, total_ns)
+            self.longest = [
+                (length, begin, _started(cause), waited)
+                for length, begin, cause, waited in self.longest
+            ]
 
     def totals(self) -> tuple[IdleTime, ...]:
         """Return the sums, the largest first."""
         return tuple(
             IdleTime(cause=cause, gaps=gaps, total_ns=total)
             for cause, (gaps, total) in sorted(self.by_cause.items(), key=lambda item: -item[1][1])
-            if gaps
+            if gaps or total
         )
+
+
+def _started(cause: GapCause) -> GapCause:
+    return GapCause.START_UP if cause is GapCause.ALLOCATION else cause
+
+
+def _largest(parts: Parts) -> GapCause:
+    return max(parts, key=parts.__getitem__)
 
 
 def _without_calls(length_ns: int) -> GapCause:
     return GapCause.HOST_WORK if length_ns > PROMPT_NS else GapCause.LAUNCH
 
 
-def _causes(
-    gaps: Intervals, calls: dict[GapCause, CoverReader], waited: set[int]
-) -> dict[int, GapCause]:
-    """Return the causes of gaps that calls and waits tell, by the gap's place."""
-    times: dict[int, dict[GapCause, int]] = {}
-    all_places = range(len(gaps))
-    # The host waits for all that is queued, not for what comes next in the queue: of short gaps a
-    # wait says nothing.
-    long = [at for at in all_places if gaps.ends[at] - gaps.starts[at] > PROMPT_NS]
-    for cause, reader in calls.items():
-        places = long if cause is GapCause.SYNCHRONIZATION else all_places
-        starts, ends = [gaps.starts[at] for at in places], [gaps.ends[at] for at in places]
-        for block in reader.until(gaps.ends[-1]):
-            for start, end in block if places else ():
-                for at in range(bisect_right(ends, start), len(places)):
-                    if starts[at] >= end:
-                        break
-                    inside = min(end, ends[at]) - max(start, starts[at])
-                    spent = times.setdefault(places[at], {})
-                    spent[cause] = spent.get(cause, 0) + inside
-    causes: dict[int, GapCause] = {}
-    for at, spent in times.items():
-        cause = max(spent, key=lambda cause: spent[cause])
-        if 2 * spent[cause] >= gaps.ends[at] - gaps.starts[at]:
-            causes[at] = cause
-    for at in waited:
-        if at not in causes and gaps.ends[at] - gaps.starts[at] <= PROMPT_NS:
-            causes[at] = GapCause.SYNCHRONIZATION
-    return causes
+class _Calls:
+    """The host's calls, read beside the gaps from front to back."""
 
-
-def _readers(recording: Recording) -> dict[GapCause, CoverReader]:
-    """Return when the host was in calls of each cause, without short launches."""
-    groups: dict[GapCause, list[IntervalLog]] = {}
-    for calls in recording.calls.values():
-        cause = _CAUSES.get(calls.kind)
-        if cause is not None:
-            groups.setdefault(cause, []).append(calls.times)
-    return {cause: CoverReader(Cover(logs)) for cause, logs in groups.items()}
-
-
-def _releases(recording: Recording) -> CoverReader:
-    """Return when the host was in calls that free memory and wait for the GPU to do so."""
-    return CoverReader(
-        Cover(
-            calls.times
-            for name, calls in recording.calls.items()
-            if calls.kind is CallKind.RELEASE and waits_to_free(name)
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._one_time = one_time_calls(recording.calls)
+        self._readers = [(cause, CoverReader(blocks)) for cause, blocks in self._covers(recording)]
+        self._releases = CoverReader(
+            Cover(
+                calls.times
+                for name, calls in recording.calls.items()
+                if calls.kind is CallKind.RELEASE and waits_to_free(name)
+            )
         )
-    )
+        queueing = (CallKind.LAUNCH, CallKind.GRAPH_LAUNCH, CallKind.COPY, CallKind.MEMSET)
+        self.handed_on = sum(
+            calls.durations.summary().count
+            for calls in recording.calls.values()
+            if calls.kind in queueing and calls.durations
+        )
+
+    def _covers(self, recording: Recording) -> Iterator[tuple[GapCause, Blocks]]:
+        """Yield when the host was in calls of each cause, without short launches."""
+        groups: dict[GapCause, list[IntervalLog]] = {}
+        for name, calls in recording.calls.items():
+            cause, least = _CAUSES[calls.kind], self._one_time.get(name)
+            if least is None:
+                groups.setdefault(cause, []).append(calls.times)
+            else:
+                yield GapCause.START_UP, LongerThan(Cover([calls.times]), least)
+                yield cause, UpTo(Cover([calls.times]), least)
+        yield GapCause.PROFILER, Cover([recording.profiler_times])
+        yield GapCause.MODULE_LOAD, Cover([recording.load_times])
+        for cause, logs in groups.items():
+            yield cause, Cover(logs)
+
+    def replay(self) -> Replay:
+        """Return a replay of the run without the host's time in waits and in copies.
+
+        They come together: a value that is read back is waited for, and so is a copy from
+        pageable memory.
+        """
+        blocking = (CallKind.SYNCHRONIZATION, CallKind.COPY)
+        logs = [calls.times for calls in self._recording.calls.values() if calls.kind in blocking]
+        return Replay(Cover(logs))
+
+    def parts(self, gaps: Intervals, waited: set[int]) -> dict[int, Parts]:
+        """Return the parts of gaps that calls and waits tell of, by the gap's place."""
+        inside = self._inside(gaps)
+        freed = set(_begun_in(gaps, self._releases))
+        parts: dict[int, Parts] = {}
+        short = {at for at in waited if gaps.ends[at] - gaps.starts[at] <= PROMPT_NS}
+        for at in {*inside, *freed, *short}:
+            length = gaps.ends[at] - gaps.starts[at]
+            parts[at] = shares = _shared_out(length, inside.get(at, {}))
+            rest = length - sum(shares.values())
+            if not rest:
+                continue
+            cause = _beside_calls(length, shares, freed=at in freed, waited=at in short)
+            shares[cause] = shares.get(cause, 0) + rest
+        return parts
+
+    def _inside(self, gaps: Intervals) -> dict[int, Parts]:
+        """Return the nanoseconds of gaps inside of calls, by the gap's place."""
+        times: dict[int, Parts] = {}
+        all_places: Sequence[int] = range(len(gaps))
+        # The host waits for all that is queued, not for what comes next in the queue: of short
+        # gaps a wait says nothing.
+        long = [at for at in all_places if gaps.ends[at] - gaps.starts[at] > PROMPT_NS]
+        for cause, reader in self._readers:
+            places = long if cause is GapCause.SYNCHRONIZATION else all_places
+            starts, ends = [gaps.starts[at] for at in places], [gaps.ends[at] for at in places]
+            for block in reader.until(gaps.ends[-1]):
+                for start, end in block if places else ():
+                    for at in range(bisect_right(ends, start), len(places)):
+                        if starts[at] >= end:
+                            break
+                        inside = min(end, ends[at]) - max(start, starts[at])
+                        spent = times.setdefault(places[at], {})
+                        spent[cause] = spent.get(cause, 0) + inside
+        return times
+
+
+def _beside_calls(length: int, shares: Parts, *, freed: bool, waited: bool) -> GapCause:
+    """Return the cause of what is left of a gap beside its calls."""
+    if sum(shares.get(cause, 0) for cause in _ONCE) >= _STARTS * length:
+        return GapCause.START_UP  # libraries are loaded around such calls
+    # cudaFree() waits for the GPU: whatever follows it could not be queued before.
+    # Likewise what follows a wait, where the host did nothing long meanwhile.
+    if freed:
+        return GapCause.ALLOCATION
+    return GapCause.SYNCHRONIZATION if waited else _without_calls(length)
+
+
+def _shared_out(length: int, inside: Parts) -> Parts:
+    """Return the parts of a gap of *length*: no more of them than it has."""
+    if sum(inside.values()) <= length:
+        return dict(inside)
+    shares = {}
+    for cause in _FIRST:
+        if part := min(inside.get(cause, 0), length):
+            shares[cause] = part
+            length -= part
+    return shares
 
 
 def _begun_in(gaps: Intervals, calls: CoverReader) -> Iterator[int]:

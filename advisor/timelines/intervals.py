@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import chain, compress, islice
 from operator import gt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns, merged
 
@@ -123,10 +123,17 @@ class Cover:
             yield Intervals(begun, ends)
 
 
+class Blocks(Protocol):
+    """What is read like a cover."""
+
+    def blocks(self) -> Iterator[Intervals]:
+        """Yield disjoint intervals in order, some thousand at a time."""
+
+
 class CoverReader:
     """A cover that is read beside another one, both from front to back."""
 
-    def __init__(self, cover: Cover) -> None:
+    def __init__(self, cover: Blocks) -> None:
         self._blocks = cover.blocks()
         self._block = next(self._blocks, None)
 

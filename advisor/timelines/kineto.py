@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
 
 _WANTED = re.compile(
-    rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime")'
+    rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime"|overhead")'
     rb'|"name"\s*:\s*"aten::(?:mm|addmm|bmm|baddbmm)"'
 )
 _AMD = re.compile(r"\s*(?:AMD|Radeon)\b", re.IGNORECASE)
@@ -78,6 +78,9 @@ _MOST_NAMES = 10_000
 _LONGEST_WORD = 100
 # Blocks for each multiprocessor are written with six digits.
 _NEARLY = 1e-3
+# Events of the category "overhead" that are not the profiler's doing.
+_LOADING = ("Lazy Function Loading", "Runtime Triggered Module Loading", "Driver Compiler")
+_QUEUE_FULL = "Command Buffer Full"
 
 
 def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
@@ -93,6 +96,7 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         "cuda_runtime": reader.call,
         "runtime": reader.call,
         "cuda_driver": reader.call,
+        "overhead": reader.overhead,
         "cpu_op": reader.operator,
         "operator": reader.operator,
     }
@@ -222,6 +226,14 @@ class _Reader:
             correlation = _count(_arguments(event).get("correlation"))
             if correlation is not None:
                 self._copy_calls.add_call(correlation, asynchronous=calls.waits is None)
+
+    def overhead(self, event: Event) -> None:
+        """Add time in which recording, or the loading of code, held up whatever call it was in."""
+        name = _text(event.get("name"))
+        if name in _LOADING:
+            self.recording.load_times.add(*_interval(event))
+        elif name != _QUEUE_FULL:
+            self.recording.profiler_times.add(*_interval(event))
 
     def operator(self, event: Event) -> None:
         """Add a matrix product that a framework called."""

@@ -32,13 +32,14 @@ class TallySummary:
 class Tally:
     """Whole numbers of 64 bits, each different one kept once."""
 
-    __slots__ = ("_counts", "_fresh", "_put_aside")
+    __slots__ = ("_counts", "_fresh", "_put_aside", "_summary")
 
     def __init__(self) -> None:
         self._fresh = array("q")
         self._counts: Counter[int] | None = None
         # Numbers and their counts, where too many differ.
         self._put_aside: SortedRuns | None = None
+        self._summary: TallySummary | None = None  # of all that was counted
 
     def add(self, number: int) -> None:
         """Add one number; raises OverflowError or TypeError for what is none of 64 bits."""
@@ -58,6 +59,7 @@ class Tally:
     def _count(self) -> None:
         if self._counts is None:
             self._counts = Counter()
+        self._summary = None
         self._counts.update(self._fresh)
         self._fresh = array("q")
         if len(self._counts) > _MOST_DIFFERENT:
@@ -70,7 +72,13 @@ class Tally:
         """Return what the numbers are like; raises ValueError where there are none."""
         if self._counts is None:
             return _summary_of_few(sorted(self._fresh))
+        if self._summary is None or self._fresh:
+            self._summary = self._summary_of_many()
+        return self._summary
+
+    def _summary_of_many(self) -> TallySummary:
         self._count()
+        assert self._counts is not None
         rows: Iterable[tuple[int, int]] = sorted(self._counts.items())
         if self._put_aside is not None:
             self._put_aside.extend(list(chain.from_iterable(rows)))

@@ -14,7 +14,13 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.account import Account
+from gpuadvise.advisor.timelines.activities import (
+    LAUNCH_OVERHEAD_NS,
+    CopyPath,
+    MemoryKind,
+    Recorder,
+)
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
@@ -160,9 +166,10 @@ class Timeline:
     copies: tuple[TracedCopies, ...]  # likewise
     calls: tuple[HostCalls, ...]  # likewise
     gaps: tuple[Gap, ...]  # the longest, in order of time
-    idle: tuple[IdleTime, ...]  # all gaps by cause, the longest total first
+    account: Account
     long_host_gaps: IdleTime
     idle_after_waits_ns: int  # of gaps that began while the host waited
+    saved_without_waits_ns: int  # by a replay without the host's time in waits and copies
     launches: TracedLaunches
     products: tuple[tuple[MatrixProduct, int], ...]
     skipped: tuple[SkippedEvent, ...]
@@ -171,6 +178,11 @@ class Timeline:
     lanes: Lanes
     communication: Communication | None = None  # None: no kernel communicated
     multiprocessors: int | None = None  # that its kernels were shared out over, where the file says
+
+    @property
+    def idle(self) -> tuple[IdleTime, ...]:
+        """Idle time by cause, the longest total first."""
+        return self.account.idle
 
     @property
     def idle_ns(self) -> int:
@@ -260,14 +272,28 @@ def _timeline(
 ) -> Timeline:
     """Return the timeline of GPU *gpu* of *recording*."""
     activities = recording.gpus[gpu]
-    copies = Cover([activities.copy_times])
+    computing, copies = Cover([activities.kernel_times]), Cover([activities.copy_times])
     kernels = Cover([activities.kernel_times, activities.communication_times])
     memsets = activities.memset_times
-    idle = idleness(Cover(activities.times), recording)
+    idle = idleness(
+        Cover(activities.times),
+        recording,
+        launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
+    )
     span_ns = idle.end_ns - idle.start_ns
     busy_ns = span_ns - idle.total_ns()
     only_kernels = not len(activities.copy_times) and not len(memsets)
     kernel_ns, overlapped_ns = (busy_ns, 0) if only_kernels else _beside(kernels, copies)
+    computing_ns = length(computing) if len(activities.communication_times) else kernel_ns
+    copy_ns = length(copies)
+    account = Account(
+        span_ns=span_ns,
+        computing_ns=computing_ns,
+        communication_ns=kernel_ns - computing_ns,
+        copies_ns=copy_ns - overlapped_ns,
+        memsets_ns=busy_ns - kernel_ns - copy_ns + overlapped_ns,
+        idle=idle.totals,
+    )
     shapes = _kernels(activities, device)
     waits = [
         runs.times for runs in recording.calls.values() if runs.kind is CallKind.SYNCHRONIZATION
@@ -280,14 +306,15 @@ def _timeline(
         span_ns=span_ns,
         busy_ns=busy_ns,
         kernel_ns=kernel_ns,
-        copy_ns=length(copies),
+        copy_ns=copy_ns,
         overlapped_copy_ns=overlapped_ns,
         memset_ns=length(Cover([memsets])),
         kernels=shapes,
         copies=_copies(activities),
         calls=calls,
         gaps=idle.longest,
-        idle=idle.totals,
+        account=account,
+        saved_without_waits_ns=idle.saved_without_waits_ns,
         long_host_gaps=idle.long_host,
         idle_after_waits_ns=idle.after_waits_ns,
         launches=_launches(calls, shapes, activities, several_gpus=several_gpus),

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING
 from gpuadvise.advisor.facts.timing import HostMemory
+from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.timelines.avoidable import repeated_allocation_ns
 from gpuadvise.advisor.timelines.evidence import traced_pipeline, traced_transfers
+from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
 from gpuadvise.advisor.transfers.savings import (
@@ -44,6 +46,8 @@ class Change(StrEnum):
     WAIT_LESS = "wait-less"
     SHORTEN_HOST_WORK = "shorten-host-work"
     REUSE_MEMORY = "reuse-memory"
+    SHORTEN_CALLS = "shorten-calls"
+    FUSE_KERNELS = "fuse-kernels"
     FASTEN_KERNEL = "speed-up-kernel"
 
 
@@ -71,34 +75,42 @@ def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatI
             saved,
             how,
             subject,
-            _slower_ns(timeline, model, run) if change is Change.PIN_MEMORY else 0,
+            run,
+            _to_host_seconds(timeline, model, run) if change is Change.PIN_MEMORY else 0.0,
         )
         for change, saved, how, subject in _savings(timeline, model, run)
-        if saved > 0 and saved >= WORTH_SAYING * timeline.span_ns
+        if saved > 0 and saved >= WORTH_SAYING * timeline.account.steady_ns
     ]
     changes += _waiting_changes(run)
+    changes += _unclaimed_changes(timeline, model, run)
     return tuple(sorted(changes, key=lambda change: -change.saved_ns))
 
 
 def _bounded(
-    timeline: Timeline, change: Change, saved: int, how: str, subject: str | None, slower: int
+    timeline: Timeline,
+    change: Change,
+    saved: int,
+    how: str,
+    subject: str | None,
+    run: TracedRun,
+    to_host_seconds: float,
 ) -> WhatIf:
-    span = timeline.span_ns
+    span = timeline.account.steady_ns
     left = span - min(saved, span)
-    if slower:
+    bound = span / left if left else None
+    if to_host_seconds and bound is not None:
         how += f", where copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs"
-    bound = (span + slower) / left if left else None
+        bound = run.bound_of_slower_copies(bound, to_host_seconds)
     return WhatIf(change=change, saved_ns=min(saved, span), speedup=bound, how=how, subject=subject)
 
 
-def _slower_ns(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
-    """Return what copies to pageable memory may take beyond what they took in this run."""
-    taken = sum(
+def _to_host_seconds(timeline: Timeline, model: LinkModel, run: TracedRun) -> float:
+    """Return what copies to pageable memory took that pinning would shorten."""
+    return sum(
         copies.count * (copies.seconds or 0.0)
         for copies in _worth_pinning(timeline, model, run)
         if copies.direction is Direction.D2H
     )
-    return round((PAGEABLE_D2H_SPREAD - 1) * taken * 1e9)
 
 
 def _savings(
@@ -134,7 +146,7 @@ def _savings(
 
 def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
     """Yield what the host could do against an idle GPU, where the rules advise it too."""
-    if run.launch_bound:
+    if run.launch_bound or run.late_launches:
         yield WhatIf(
             change=Change.LAUNCH_GRAPHS,
             saved_ns=round(run.launch_idle_seconds * 1e9),
@@ -157,19 +169,50 @@ def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
         )
 
 
+def _unclaimed_changes(timeline: Timeline, model: LinkModel, run: TracedRun) -> Iterator[WhatIf]:
+    """Yield what would be won without idle time that no other change is about."""
+    idle = unclaimed_idle(run, traced_transfers(timeline, run), model if timeline.device else None)
+    if idle is None or idle.cause == GapCause.PROFILER or run.too_short:
+        return
+    by_host = {
+        GapCause.LAUNCH: Change.FUSE_KERNELS,
+        GapCause.HOST_WORK: Change.SHORTEN_HOST_WORK,
+    }
+    change = by_host.get(GapCause(idle.cause), Change.SHORTEN_CALLS)
+    yield WhatIf(
+        change=change,
+        saved_ns=round(idle.seconds * 1e9),
+        speedup=(
+            run.bound(idle.seconds)
+            if change is Change.SHORTEN_CALLS
+            else run.bound_without_profiler(idle.seconds)
+        ),
+        how=_MEANWHILE[GapCause(idle.cause)],
+    )
+
+
+_MEANWHILE = {
+    GapCause.LAUNCH: "idle until the next kernel is launched, or begins",
+    GapCause.HOST_WORK: "idle while the host works between two launches",
+    GapCause.SYNCHRONIZATION: "idle while the host waits, or gives work again after a wait",
+    GapCause.COPY: "idle while the host is inside of calls that copy",
+    GapCause.ALLOCATION: "idle while the host allocates or frees memory",
+    GapCause.OTHER_CALL: "idle while the host is inside of other calls of CUDA",
+}
+
+
 def _pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
     """Return what pageable copies take beyond pinned ones, on the link and in their calls."""
     device = timeline.device
     if device is None or device.coherent_host_memory or device.integrated:
         return 0
     saved = sum(saved_by_pinning(copies, model) for copies in _worth_pinning(timeline, model, run))
-    around = run.around_copies - run.queueing_idle_seconds
-    return round((saved + around) * 1e9) if saved else 0
+    return round((saved + run.lost_to_pageable_copies) * 1e9) if saved else 0
 
 
 def _reusing(timeline: Timeline, run: TracedRun) -> int:
     """Return what repeated allocations cost, where the rule repeated-allocations names them."""
-    if repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.span_ns:
+    if repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.account.steady_ns:
         return 0
     return round(run.lost_to_allocations * 1e9)
 
@@ -179,8 +222,7 @@ def _worth_pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> list
     return [
         copies
         for copies in traced_transfers(timeline, run)
-        if copies.memory is HostMemory.PAGEABLE
-        and worth_pinning(copies, model, timeline.span_seconds)
+        if copies.memory is HostMemory.PAGEABLE and worth_pinning(copies, model, run.span_seconds)
     ]
 
 
@@ -191,7 +233,7 @@ def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
     saved = sum(
         saved_by_merging(copies, model)
         for copies in traced_transfers(timeline, run)
-        if worth_merging(copies, model, timeline.span_seconds, run)
+        if worth_merging(copies, model, run.span_seconds, run)
     )
     return round((saved + run.around_copies) * 1e9) if saved else 0
 

@@ -20,19 +20,49 @@ from gpuadvise.api.answers.fields import (
     record,
 )
 
+IdleCause = Literal[
+    "host-work",
+    "synchronization",
+    "launch",
+    "copy",
+    "allocation",
+    "module-load",
+    "other-call",
+    "start-up",
+    "profiler",
+]
+
 
 @record
 class TimelineIdle(Record):
     """Idle, in the answer of ``timeline``."""
 
-    cause: Literal[
-        "host-work", "synchronization", "launch", "copy", "allocation", "module-load", "other-call"
-    ]
+    cause: IdleCause
     """Why, in a word."""
     gaps: Count
     """Times in which the GPU did nothing."""
     seconds: Annotated[NotNegative, SECONDS]
     """Time, seconds."""
+
+
+@record
+class TimelineAccount(Record):
+    """Account, in the answer of ``timeline``: the first five add up to the span."""
+
+    computing_seconds: Annotated[NotNegative, SECONDS]
+    """A kernel ran that does not communicate, seconds."""
+    exposed_communication_seconds: Annotated[NotNegative, SECONDS]
+    """Kernels that communicate ran, and none that computes."""
+    exposed_copy_seconds: Annotated[NotNegative, SECONDS]
+    """Copies ran, and no kernel."""
+    memset_seconds: Annotated[NotNegative, SECONDS]
+    """Memsets ran, and neither kernel nor copy."""
+    idle_seconds: Annotated[NotNegative, SECONDS]
+    """Time in which the GPU did nothing."""
+    start_up_seconds: Annotated[NotNegative, SECONDS]
+    """Idle time of what a program does once."""
+    steady_seconds: Annotated[NotNegative, SECONDS]
+    """The span without the program's start: what is judged."""
 
 
 @record
@@ -332,9 +362,7 @@ class TimelineGap(Record):
     """When it starts."""
     seconds: Annotated[NotNegative, SECONDS]
     """Time, seconds."""
-    cause: Literal[
-        "host-work", "synchronization", "launch", "copy", "allocation", "module-load", "other-call"
-    ]
+    cause: IdleCause
     """Why, in a word."""
     after_wait: bool
     """Whether the gap follows a call that waited for the GPU.
@@ -415,6 +443,8 @@ class TimelineWhatIf(Record):
         "wait-less",
         "shorten-host-work",
         "reuse-memory",
+        "shorten-calls",
+        "fuse-kernels",
         "speed-up-kernel",
     ]
     """What would be changed."""
@@ -481,6 +511,8 @@ class TimelineRecord(Record):
 
     All gaps by cause.
     """
+    account: TimelineAccount
+    """The span, each nanosecond counted once."""
     kernels: tuple[TimelineKernel, ...]
     """One record per kernel."""
     copies: tuple[TimelineCopies, ...]

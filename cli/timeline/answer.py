@@ -17,6 +17,7 @@ from gpuadvise.cli.timeline import communication, operators, ranks, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpuadvise.advisor.timelines.account import Account
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
     from gpuadvise.advisor.timelines.operators import Operators
@@ -154,6 +155,7 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         "memset_seconds": line.memset_ns / _NS,
         "idle_seconds": line.idle_seconds,
         "idle": [_idle(total) for total in line.idle],
+        "account": _account(line.account),
         "kernels": [kernel_record(kernel, line) for kernel in line.kernels[:limit]],
         "copies": [_copies(copies, case) for copies in line.copies],
         "overlap": _overlap(case),
@@ -248,6 +250,18 @@ def _overlap(case: TimelineCase) -> dict[str, Any] | None:
         "passes": staging.passes,
         "pageable": staging.pageable,
         "assumed": list(staging.assumed),
+    }
+
+
+def _account(account: Account) -> dict[str, Any]:
+    return {
+        "computing_seconds": account.computing_ns / _NS,
+        "exposed_communication_seconds": account.communication_ns / _NS,
+        "exposed_copy_seconds": account.copies_ns / _NS,
+        "memset_seconds": account.memsets_ns / _NS,
+        "idle_seconds": account.idle_ns / _NS,
+        "start_up_seconds": account.start_up_ns / _NS,
+        "steady_seconds": account.steady_ns / _NS,
     }
 
 

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.what_if import WhatIf
 
 _MOST_CHANGES = 6
+_START_UP = 0.02  # of the span, worth a word
+_HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
 _MOST_COPIES = 8
 _MOST_GPUS = 32
 _LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
@@ -61,6 +63,8 @@ _CAUSES = {
     GapCause.ALLOCATION: "allocations",
     GapCause.MODULE_LOAD: "loading code",
     GapCause.OTHER_CALL: "other calls",
+    GapCause.START_UP: "start-up",
+    GapCause.PROFILER: "the profiler",
 }
 _DIRECTIONS = {
     CopyPath.H2D: "host to device",
@@ -78,6 +82,8 @@ _CHANGES = {
     Change.WAIT_LESS: "wait for the GPU less often",
     Change.SHORTEN_HOST_WORK: "shorten the host's work, or do it meanwhile",
     Change.REUSE_MEMORY: "allocate once and reuse",
+    Change.SHORTEN_CALLS: "keep slow calls out of the loop",
+    Change.FUSE_KERNELS: "fewer, longer kernels",
     Change.FASTEN_KERNEL: "a faster kernel",
 }
 
@@ -151,7 +157,14 @@ def time_spent(case: TimelineCase) -> str:
     parts = {"kernels": line.kernel_ns, "copies": line.copy_ns, "idle": line.idle_ns}
     most = max(parts, key=parts.__getitem__)
     verb = "the GPU is idle" if most == "idle" else f"are {most}"
-    return f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
+    spent = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
+    started = line.account.start_up_ns
+    if started < _START_UP * line.span_ns:
+        return spent
+    return (
+        f"{spent} {show_seconds(started / 1e9)} of that are start-up, and what follows is judged without: "
+        f"record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
+    )
 
 
 def _title(line: Timeline) -> str:

@@ -665,7 +665,7 @@ def test_jax_says_the_occupancy_that_it_recorded(cli, tmp_path: Path) -> None:
 
 
 def test_runs_are_named_where_there_are_several(cli, tmp_path: Path) -> None:
-    gaps = [traces.kernel(10_000 * at, 100, device=gpu) for at in range(5) for gpu in (0, 1)]
+    gaps = [traces.kernel(10_000 * at, 300, device=gpu) for at in range(5) for gpu in (0, 1)]
     path = tmp_path / "two.json"
     path.write_text(traces.kineto(gaps))
     text = cli("advise", str(path)).out

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 from math import prod
+from statistics import median_high
 from typing import TYPE_CHECKING
 
 import pytest
 import recordings
 
 from gpuadvise.advisor.quantity import show_seconds
+from gpuadvise.advisor.timelines.account import ONCE
 from gpuadvise.advisor.timelines.avoidable import least_ns
 from gpuadvise.advisor.timelines.evidence import facts_of_timeline, traced_run
+from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.what_if import Change, what_if
 from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.rules.engine import run
@@ -37,7 +40,7 @@ LOUD = {
         "gemm_odd": {"odd-gemm-shape"},
         "host_gaps": {"idle-gaps", "fp32-products"},
         "host_beside": {"fp32-products"},
-        "item_each_step": {"frequent-synchronization"},
+        "item_each_step": {"frequent-synchronization", "launch-bound"},
         "item_once": {"launch-bound"},
         "resnet50_fp32": {"fp32-products"},
         "resnet50_amp_channels_last": {"launch-bound"},
@@ -62,23 +65,32 @@ LOUD = {
         "one_warp_blocks": {"tiny-blocks"},
         "serial": {"serial-transfers"},
         "small_copies": {"small-transfers"},
-        "sync_each_step": {"frequent-synchronization"},
+        "sync_each_step": {"frequent-synchronization", "launch-bound"},
         "sync_once": {"launch-bound"},
         "tiny_launches": {"launch-bound"},
         "torch_gemm_fp32": {"fp32-products"},
-        "whole_program": {"idle-gaps", "serial-transfers"},
+        "whole_program": {"serial-transfers"},  # its long gap is the start of CUDA
     },
     "jax": {
         "gemm_fp32": {"fp32-products"},
         "host_gaps": {"idle-gaps"},
-        "item_each_step": {"frequent-synchronization"},
+        "item_each_step": {"frequent-synchronization", "launch-bound"},
         "item_once": {"launch-bound"},
         "large_copy": {"idle-gaps"},
         "small_copies": {"small-transfers"},
         "tiny_launches": {"launch-bound"},
     },
 }
-QUIET = {("nsys", "graph"): {"hidden-graphs"}}
+# The GPU idle for a tenth of a run and more, of which nothing else is said.
+QUIET = {
+    ("nsys", "graph"): {"hidden-graphs"},
+    ("torch", "graph"): {"idle-gaps"},
+    ("torch", "transformer_compiled"): {"idle-gaps"},
+    ("nsys", "managed_faults"): {"idle-gaps"},
+    ("nsys", "managed_prefetched"): {"idle-gaps"},
+    ("nsys", "whole_program"): {"idle-gaps"},
+    ("jax", "one_scan"): {"idle-gaps"},  # what JAX's profiler adds to each launch
+}
 
 
 @pytest.fixture(scope="module")
@@ -122,13 +134,19 @@ def test_what_if_says_what_the_rules_say(lines: dict[tuple[str, str], Timeline])
     }
     seen = set()
     for case, line in lines.items():
-        bounds = {found.rule.id: found.bound for found in findings(line)}
+        found = findings(line)
+        bounds = {each.rule.id: each.bound for each in found if each.priority is not Priority.LOW}
         listed = {one.change: one.speedup for one in changes(line)}
         for change, rule in rule_of.items():
-            assert (change in listed) == (rule in bounds), (case, change)
-            if change in listed:
+            assert change in listed or rule not in bounds, (case, change)
+            if rule in bounds:
                 assert listed[change] == pytest.approx(bounds[rule], rel=1e-4), (case, change)
                 seen.add(change)
+        quiet = {each.bound for each in found if each.rule.id == "idle-gaps"} - {1.0}
+        for bound in quiet:
+            assert any(speedup == pytest.approx(bound) for speedup in listed.values()), case
+        # Rows beyond the findings are of idle time that a finding of low priority names.
+        assert len({*listed} & {*rule_of}) <= len({*bounds} & {*rule_of.values()}) + len(quiet)
     assert seen == {*rule_of}
 
 
@@ -155,7 +173,7 @@ def test_each_fault_gets_its_rule_and_no_other(lines: dict[tuple[str, str], Time
     assert len(lines) > 60
     for (kind, case), line in lines.items():
         found = findings(line)
-        loud = {each.rule.id for each in found if each.rule.priority is not Priority.LOW}
+        loud = {each.rule.id for each in found if each.priority is not Priority.LOW}
         assert loud == LOUD[kind].get(case, set()), (kind, case)
         quiet = {each.rule.id for each in found} - loud
         assert quiet == QUIET.get((kind, case), set()), (kind, case)
@@ -179,7 +197,10 @@ def test_no_repair_gets_the_rule_of_its_fault() -> None:
     for kind, loud in LOUD.items():
         for fault, repair in recordings.TWINS.items():
             if fault in loud:
-                assert not (loud[fault] - {"fp32-products"}) & loud.get(repair, set()), kind
+                mended = loud[fault] - {"fp32-products"}
+                if "frequent-synchronization" in mended:
+                    mended -= {"launch-bound"}  # what is left, with and without the waits
+                assert not mended & loud.get(repair, set()), kind
 
 
 def test_no_bound_is_below_the_measured_gain(
@@ -196,6 +217,75 @@ def test_no_bound_is_below_the_measured_gain(
             assert bound >= gain, (kind, fault, bound, gain)
             compared += 1
     assert compared >= 24
+
+
+def test_the_account_adds_up_and_its_largest_idle_time_is_named(
+    lines: dict[tuple[str, str], Timeline],
+) -> None:
+    for case, line in lines.items():
+        account = line.account
+        assert account.busy_ns == line.busy_ns
+        assert account.idle_ns == line.idle_ns
+        assert account.busy_ns + account.idle_ns == account.span_ns == line.span_ns
+        steady = [idle for idle in account.idle if idle.cause not in ONCE]
+        largest = max(steady, key=lambda idle: idle.total_ns, default=None)
+        if largest is None or largest.total_ns < account.steady_ns / 10:
+            continue
+        found = findings(line)
+        said = [each for each in found if f"idle: {largest.cause}" in _labels(each)]
+        if not line.launches.kernels:
+            named = {"small-transfers", "pageable-transfers"}
+        else:
+            named = _NAMED_BY[largest.cause]
+        assert said or named & {each.rule.id for each in found}, (case, largest)
+
+
+_NAMED_BY = {
+    GapCause.HOST_WORK: {"idle-gaps", "launch-bound"},
+    GapCause.LAUNCH: {"launch-bound"},
+    GapCause.PROFILER: {"launch-bound"},
+    GapCause.SYNCHRONIZATION: {"frequent-synchronization"},
+    GapCause.ALLOCATION: {"repeated-allocations"},
+    GapCause.COPY: {"pageable-transfers", "small-transfers"},
+    GapCause.OTHER_CALL: set(),
+}
+
+
+def _labels(found: Finding) -> set[str]:
+    return {evidence.label for evidence in found.advice.evidence}
+
+
+def test_bounds_are_close_to_what_repairs_won(
+    lines: dict[tuple[str, str], Timeline], folder: Path
+) -> None:
+    """Of what the account bounds: launches, waits, host's work, allocations and copies."""
+    ratios = []
+    for kind in recordings.KINDS:
+        times = recordings.seconds(folder / kind)
+        for fault, repair in recordings.TWINS.items():
+            if fault not in times or repair not in times or fault not in LOUD[kind]:
+                continue
+            bounds = [
+                each.bound
+                for each in findings(lines[kind, fault])
+                if each.rule.id in LOUD[kind][fault] and each.rule.id in _OF_THE_ACCOUNT
+            ]
+            if bounds:
+                ratios.append(max(bounds) / (times[fault] / times[repair]))
+    assert len(ratios) >= 15
+    assert min(ratios) >= 1
+    assert median_high(ratios) <= 1.3
+
+
+_OF_THE_ACCOUNT = {
+    "launch-bound",
+    "frequent-synchronization",
+    "idle-gaps",
+    "repeated-allocations",
+    "pageable-transfers",
+    "serial-transfers",
+    "small-transfers",
+}
 
 
 def test_what_if_is_not_below_what_pinning_won(

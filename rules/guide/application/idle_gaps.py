@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
+from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.evidence import traced
@@ -20,16 +23,31 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.traced import idle_gain, span_gain
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.facts.application import Managed
+    from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
+    from gpuadvise.advisor.facts.timing import Transfer
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
-def check(timeline: TracedRun) -> Verdict:
-    """Advise when the host's own work leaves the GPU idle for a tenth of the span or more."""
+def check(
+    timeline: TracedRun,
+    transfers: tuple[Transfer, ...] | None = None,
+    link: LinkModel | None = None,
+    managed: Managed | None = None,
+) -> Verdict:
+    """Advise when the host's own work, or what no other rule names, leaves the GPU idle for a tenth of the span."""
+    advice = [_host_bound(timeline)] if timeline.host_bound else []
+    idle = unclaimed_idle(timeline, transfers or (), link)
+    if idle is not None:
+        advice.append(_idle_for(timeline, idle, managed))
+    return tuple(advice) or PASSED
+
+
+def _host_bound(timeline: TracedRun) -> Advice:
     idle, gaps = timeline.host_idle_seconds, timeline.host_gaps
-    if not timeline.host_bound:
-        return PASSED
     return Advice(
         message=(
             f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
@@ -51,6 +69,89 @@ def check(timeline: TracedRun) -> Verdict:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Idle:
+    """What the host did in idle time of one cause, and what to do about it; whether it was in a call."""
+
+    meanwhile: str
+    action: str
+    in_call: bool = False
+
+
+_PREPARE = (
+    "Give the GPU more work at a time: larger batches, fewer and fused kernels "
+    "(torch.compile(), jax.jit), a CUDA graph where shapes stay; and do the rest of the host's work "
+    "beside it, in another thread or process."
+)
+_CAUSES = {
+    "host-work": _Idle("the host works between two launches", _PREPARE),
+    "launch": _Idle("the next kernel is launched, or begins", _PREPARE),
+    "profiler": _Idle(
+        "recording holds the host up, as it does at each launch",
+        "Time the program without the profiler before you change it: much of this may not be "
+        "there. Record less: no record_shapes, no with_stack, or Nsight Systems.",
+    ),
+    "synchronization": _Idle(
+        "the host waits in a call, for another GPU or stream too, or gives work again after a wait",
+        "Wait less often: queue what comes next before the wait, and read results of several steps "
+        "at once.",
+        in_call=True,
+    ),
+    "copy": _Idle(
+        "the host is inside of calls that copy",
+        "Copy small results at once instead of one by one, from and to pinned memory, with "
+        "cudaMemcpyAsync() (non_blocking=True) in a stream of their own, and look at them a step later.",
+        in_call=True,
+    ),
+    "allocation": _Idle(
+        "the host allocates or frees memory",
+        "Allocate before the loop and reuse, or from a pool that keeps its memory.",
+        in_call=True,
+    ),
+    "other-call": _Idle(
+        "the host is inside of other calls of CUDA",
+        "Create streams, events, graphs and handles once, before the loop.",
+        in_call=True,
+    ),
+}
+
+
+def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advice:
+    said = _CAUSES[idle.cause]
+    share = run.share(idle.seconds)
+    short = (
+        f" {plural(run.kernels, 'kernel')} in {show_seconds(run.busy_seconds)} are too few to judge a run by."
+        if run.too_short
+        else ""
+    )
+    if managed is not None and idle.cause == "host-work":
+        short = f" Taking pages of managed memory back counts as its work.{short}"
+    how = "idle time of this cause"
+    return Advice(
+        message=(
+            f"For {show_seconds(idle.seconds)}, {show_share(share)} of the span, the GPU is idle while "
+            f"{said.meanwhile}.{short}"
+        ),
+        action=said.action,
+        evidence=(
+            traced(f"idle: {idle.cause}", idle.seconds, "s"),
+            traced("span", run.span_seconds, "s"),
+        ),
+        gain=(
+            None
+            if idle.cause == "profiler" or run.too_short
+            else span_gain(run, idle.seconds, how)
+            if said.in_call
+            else idle_gain(run, idle.seconds, how)
+        ),
+        priority=(
+            Priority.MEDIUM
+            if said.in_call and share >= LAUNCH_BOUND_IDLE and not run.too_short
+            else Priority.LOW
+        ),
+    )
+
+
 def _gain(run: TracedRun) -> Gain:
     """Return the bound; a loop has one gap more than lie between its kernels."""
     return Gain(
@@ -69,7 +170,8 @@ RULE = Rule(
     why="Kernels run on their own once they are queued, so the host's work can cost nothing.",
     when=(
         "In a recorded run the GPU is idle for a tenth of the span or more in gaps of half a "
-        "millisecond and longer, in which the host calls nothing of CUDA."
+        "millisecond and longer, in which the host calls nothing of CUDA; or for another cause that no "
+        "other rule names (low; medium from a fifth of the span on, inside of calls of CUDA)."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.code import entries_of
@@ -69,11 +70,12 @@ def _loading(device: Device, timeline: TracedRun) -> Verdict:
     from gpuadvise.advisor.compatibility.gencode import fix_for
 
     idle = timeline.load_idle_seconds
-    if idle < SLOW_LOADS or timeline.share(idle) < NOTICEABLE:
+    whole = timeline.span_seconds + timeline.start_up_seconds
+    if idle < SLOW_LOADS or idle < NOTICEABLE * whole:
         return PASSED
     return Advice(
         message=(
-            f"The GPU is idle for {show_seconds(idle)}, {show_share(timeline.share(idle))} of the "
+            f"The GPU is idle for {show_seconds(idle)}, {show_share(idle / whole)} of the "
             "span, while device code is loaded: machine code takes a millisecond or so, the "
             "compilation of PTX much longer."
         ),
@@ -84,9 +86,11 @@ def _loading(device: Device, timeline: TracedRun) -> Verdict:
         ),
         evidence=(
             traced("idle while code was loaded", idle, "s"),
-            traced("span", timeline.span_seconds, "s"),
+            traced("span", whole, "s"),
         ),
-        gain=span_gain(timeline, idle, "idle time while code was loaded"),
+        gain=span_gain(
+            replace(timeline, span_seconds=whole), idle, "idle time while code was loaded"
+        ),
     )
 
 

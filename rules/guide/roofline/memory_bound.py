@@ -96,7 +96,9 @@ def _recorded(timeline: TracedRun) -> Verdict:
             traced("span", timeline.span_seconds, "s"),
         ),
         gain=span_gain(
-            timeline, seconds, "all of their time: fused, they need no pass of their own"
+            timeline,
+            seconds - timeline.fused_seconds,
+            "their time but for the shortest of them: fused, they are one pass",
         ),
         priority=Priority.MEDIUM,
     )

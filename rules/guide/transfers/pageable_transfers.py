@@ -70,12 +70,8 @@ def check(
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     """Return what pinning wins of the copy, of a recorded run what it wins of the span."""
     if timeline is not None:
-        around = timeline.around_copies - timeline.queueing_idle_seconds
-        saved = saved_by_pinning(copy, link) + around
-        how = (
-            "the copies' time beyond that of pinned ones, and the idle time in their calls and "
-            "after waits"
-        )
+        saved = saved_by_pinning(copy, link) + timeline.lost_to_pageable_copies
+        how = "the copies' time beyond that of pinned ones, and the idle time that their calls make"
         gain = span_gain(timeline, saved, how)
         return _of_any_run(gain, copy, timeline)
     return Gain(
@@ -89,11 +85,10 @@ def _of_any_run(gain: Gain, copy: Transfer, timeline: TracedRun) -> Gain:
     """Return *gain* as it is in a run whose copies to pageable memory take longer."""
     if copy.memory is not HostMemory.PAGEABLE or copy.direction is not Direction.D2H:
         return gain
-    slower = (PAGEABLE_D2H_SPREAD - 1) * copy.count * (copy.seconds or 0.0)
-    longer = 1 + slower / timeline.span_seconds if timeline.span_seconds else 1.0
+    taken = copy.count * (copy.seconds or 0.0)
     return replace(
         gain,
-        upper_bound=gain.upper_bound * longer,
+        upper_bound=timeline.bound_of_slower_copies(gain.upper_bound, taken),
         how=f"{gain.how}; copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs",
     )
 

@@ -1,0 +1,86 @@
+"""What a program does once: contexts, streams, the loading of code, first allocations.
+
+No repair of a loop wins that time, and a longer run has no more of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.intervals import Cover, Intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpuadvise.advisor.timelines.activities import CallRuns
+
+# Calls of the interface whose time does not hang on the amount of work.
+_KINDS = (
+    CallKind.LAUNCH,
+    CallKind.GRAPH_LAUNCH,
+    CallKind.MEMSET,
+    CallKind.ALLOCATION,
+    CallKind.RELEASE,
+    CallKind.OTHER,
+)
+# A launch that loads code took 15 to 1,565 ms where the others took 5 to 16 us.
+_TIMES_THE_MEDIAN = 100
+_LEAST_NS = 1_000_000
+# Of few calls none is typical.
+_FEW, _LEAST_OF_FEW_NS = 8, 5_000_000
+# More than so many of a function are no start.
+_MOST = 8
+# Allocations that all come before this share of the GPU's work fill a pool once.
+_WARM_UP = 1 / 3
+
+
+def one_time_calls(calls: Mapping[str, CallRuns]) -> dict[str, int]:
+    """Return from how many nanoseconds on a call of a function is one of the program's start."""
+    least = {name: bound for name, runs in calls.items() if (bound := _least_ns(runs)) is not None}
+    return {
+        name: bound
+        for name, bound in least.items()
+        if sum(map(len, LongerThan(Cover([calls[name].times]), bound).blocks())) <= _MOST
+    }
+
+
+def _least_ns(runs: CallRuns) -> int | None:
+    if runs.kind not in _KINDS or not runs.durations:
+        return None
+    summary = runs.durations.summary()
+    if summary.count < _FEW:
+        bound = _LEAST_OF_FEW_NS
+    else:
+        bound = max(_LEAST_NS, _TIMES_THE_MEDIAN * summary.median)
+    return bound if summary.largest >= bound else None
+
+
+def is_warm_up(busy_at_last_ns: int, busy_ns: int) -> bool:
+    """Return whether allocations were over when the GPU had worked *busy_at_last_ns* of *busy_ns*."""
+    return busy_at_last_ns < _WARM_UP * busy_ns
+
+
+class LongerThan:
+    """The intervals of a cover from *least* nanoseconds on."""
+
+    def __init__(self, cover: Cover, least: int) -> None:
+        self._cover = cover
+        self._least = least
+
+    def blocks(self) -> Iterator[Intervals]:
+        """Yield them in order, some thousand at a time."""
+        for block in self._cover.blocks():
+            kept = [(start, end) for start, end in block if self._keeps(end - start)]
+            if kept:
+                yield Intervals(*zip(*kept, strict=True))
+
+    def _keeps(self, length: int) -> bool:
+        return length >= self._least
+
+
+class UpTo(LongerThan):
+    """The other intervals."""
+
+    def _keeps(self, length: int) -> bool:
+        return length < self._least
