@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.expectation import OF_A_KERNEL
-from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind
+from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind, Location
 from gpuadvise.rules.thresholds import NOTICEABLE
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
     from gpuadvise.rules.model import Outcome
 
 _MOST = number(
@@ -39,6 +39,31 @@ def idle_gain(run: TracedRun, saved: float, how: str) -> Gain:
         upper_bound=_MOST if bound is None else max(1.0, min(bound, _MOST)),
         how=f"span / (span - {how}), the profiler's part of each launch taken off the span",
     )
+
+
+def held_by(cause: IdleCause | None) -> str:
+    """Return what held the GPU up, as a sentence; nothing where the recording does not say."""
+    if cause is None or cause.culprit is None:
+        return ""
+    place = ""
+    if cause.file is not None:
+        function = cause.function if cause.function and cause.function != cause.culprit else ""
+        place = f", {f'{function}, ' if function else ''}{cause.file}:{cause.line}"
+    return f" {show_seconds(cause.culprit_seconds)} of it: {cause.culprit}{place}."
+
+
+def how_to_see_lines(run: TracedRun, cause: IdleCause | None) -> str:
+    """Return how to record the lines of a program, where a recording could hold them and does not."""
+    if run.has_stacks is not False or (cause is not None and cause.file is not None):
+        return ""
+    return " Recorded with profile(with_stack=True), this names the line."
+
+
+def line_of(cause: IdleCause | None) -> Location | None:
+    """Return the line of the program that held the GPU up, None where it is not known."""
+    if cause is None or cause.file is None:
+        return None
+    return Location(file=cause.file, line=cause.line)
 
 
 def half_of_the_rest(run: TracedRun, seconds: float) -> float:

@@ -236,7 +236,17 @@ _IDLE = (
 _TRACED_COUNTS = ("kernels", "launches", "graph_launches", "host_gaps", "waits", "values_read")
 
 IDLE_CAUSE = KeyTable(
-    traced.IdleCause, {"cause": Key("cause", v.text), "time": Key("seconds", v.seconds)}
+    traced.IdleCause,
+    {
+        "cause": Key("cause", v.text),
+        "time": Key("seconds", v.seconds),
+        "culprit": Key("culprit", v.text),
+        "culprit_time": Key("culprit_seconds", v.seconds),
+        "file": Key("file", v.text),
+        "line": Key("line", COUNT),
+        "function": Key("function", v.text),
+        "loader": Key("loader", v.text),
+    },
 )
 
 TIMELINE = KeyTable(
@@ -247,6 +257,7 @@ TIMELINE = KeyTable(
         "values_read_time": Key("values_read_seconds", v.seconds_or_none),
         **{name: Key(name, v.whole()) for name in _TRACED_COUNTS},
         "hidden_graphs": Key("hidden_graphs", v.flag),
+        "has_stacks": Key("has_stacks", v.flag),
         "recorder": Key("recorder", v.text),
         "products": Key("products", one_or_more(PRODUCT)),
         "idle_causes": Key("idle_causes", one_or_more(IDLE_CAUSE)),

@@ -314,7 +314,8 @@ class Facts:
         release_idle = "0s"
         load_idle = "0s"
         start_up = "0s"  # idle beside the span: what a program does once
-        idle_causes = [{ cause = "launch", time = "4ms" }, { cause = "host-work", time = "3ms" }]
+        idle_causes = [{ cause = "launch", time = "4ms" }, { cause = "host-work", time = "3ms", culprit = "__next__", culprit_time = "2ms", file = "data.py", line = 41, function = "collate_fn", loader = "itself" }]
+        has_stacks = true  # the recorder kept the lines of Python
         saved_without_waits = "1ms"  # by replays of the recorded times
         saved_without_copy_calls = "0s"
         waits = 3

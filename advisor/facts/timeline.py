@@ -73,10 +73,20 @@ class TracedProduct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdleCause:
-    """Idle time of one cause, without the one-time work of a program's start."""
+    """Idle time of one cause, without the one-time work of a program's start.
+
+    ``culprit`` is what the host did for most of its long gaps, *culprit_seconds* of them, called
+    from a line of the program; None where the recording does not say.
+    """
 
     cause: str
     seconds: float
+    culprit: str | None = None
+    culprit_seconds: float = 0.0
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    loader: str | None = None  # "itself" or "workers": who makes the batches it waits for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +123,7 @@ class TracedRun:
     release_idle_seconds: float = 0.0  # of the launches', where frees that wait empty the queue
     load_idle_seconds: float = 0.0
     idle_causes: tuple[IdleCause, ...] = ()  # the longest first
+    has_stacks: bool | None = None  # None: the recorder keeps none
     saved_without_waits_seconds: float | None = None
     saved_without_copy_calls_seconds: float | None = None
 

@@ -85,6 +85,7 @@ class Run:
     copy_seconds: float | None = None  # at least one copy ran
     gpus: int = 1
     all_spans_seconds: float | None = None  # the spans of all GPUs together
+    step_seconds: float | None = None  # of the middle step, where steps are known
     notes: tuple[str, ...] = ()  # what was left out of a file of which only a part was read
     damaged: bool = False  # it was left out because the file is
 
@@ -133,6 +134,7 @@ def run_of_timelines(timelines: Sequence[Timeline]) -> Run:
         copy_seconds=longest.copy_seconds,
         gpus=len(timelines),
         all_spans_seconds=sum(line.span_seconds for line in timelines),
+        step_seconds=longest.steps.median_ns / 1e9 if longest.steps else None,
         notes=tuple(dict.fromkeys(note for line in timelines for note in line.notes)),
     )
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, prompt_ns
 from gpuadvise.advisor.timelines.collectives import CollectiveRuns
 from gpuadvise.advisor.timelines.communication import communicates
+from gpuadvise.advisor.timelines.host_events import HostEvents
 from gpuadvise.advisor.timelines.intervals import IntervalLog
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
+from gpuadvise.advisor.timelines.steps import MOST_STARTS, StepTimes
 from gpuadvise.advisor.timelines.tally import Tally
 
 if TYPE_CHECKING:
@@ -97,9 +99,17 @@ class KernelRuns:
     """
 
     times: IntervalLog
+    starts: list[int] = field(default_factory=list)  # the first of them
     durations: Tally = field(default_factory=Tally)
     streams: set[int] = field(default_factory=set)
     in_graphs: int = 0
+
+    def add(self, start: int, end: int) -> None:
+        """Add one run."""
+        self.durations.add(end - start)
+        self.times.add(start, end)
+        if len(self.starts) <= MOST_STARTS:
+            self.starts.append(start)
 
 
 @dataclass(slots=True)
@@ -120,6 +130,7 @@ class Activities:
     kernel_times: IntervalLog = field(default_factory=IntervalLog)  # of kernels that compute
     communication_times: IntervalLog = field(default_factory=IntervalLog)  # of those that do not
     collectives: CollectiveRuns = field(default_factory=CollectiveRuns)
+    steps: StepTimes = field(default_factory=StepTimes)  # when their work ran, where it is said
     copy_times: IntervalLog = field(default_factory=IntervalLog)
     memset_times: IntervalLog = field(default_factory=IntervalLog)
     memset_bytes: int = 0
@@ -233,6 +244,9 @@ class Recording:
     gpus: dict[int, Activities] = field(default_factory=dict)
     devices: dict[int, Device] = field(default_factory=dict)
     calls: dict[str, CallRuns] = field(default_factory=dict)
+    steps: StepTimes = field(default_factory=StepTimes)  # of the host, as the recorder marks them
+    ranges: StepTimes = field(default_factory=StepTimes)  # of the program, one again and again
+    host_events: HostEvents = field(default_factory=HostEvents)
     profiler_times: IntervalLog = field(default_factory=IntervalLog)  # recording held the host up
     load_times: IntervalLog = field(default_factory=IntervalLog)  # code was loaded, in some call
     products: dict[MatrixProduct, int] = field(default_factory=dict)

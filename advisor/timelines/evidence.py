@@ -41,6 +41,8 @@ from gpuadvise.advisor.transfers.links import default_link_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gpuadvise.advisor.timelines.gaps import IdleTime
+    from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.transfers.links import LinkModel
@@ -156,6 +158,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         copy_wait_idle_seconds=_waits_share(timeline) * timeline.idle_after_waits_ns / _NS,
         load_idle_seconds=account.idle_of(GapCause.MODULE_LOAD) / _NS,
         idle_causes=_idle_causes(timeline),
+        has_stacks=timeline.has_stacks if timeline.recorder is Recorder.PYTORCH else None,
         saved_without_waits_seconds=timeline.saved_without_waits_ns / _NS,
         saved_without_copy_calls_seconds=_without_copy_calls(timeline),
         waits=max(sum(call.calls for call in waits) - _waits_for_copies(timeline), values_read),
@@ -254,9 +257,38 @@ def _without_copy_calls(timeline: Timeline) -> float | None:
 def _idle_causes(timeline: Timeline) -> tuple[IdleCause, ...]:
     """Return the idle time by cause, without one-time work."""
     return tuple(
-        IdleCause(cause=str(idle.cause), seconds=idle.total_ns / _NS)
+        _idle_cause(timeline, idle)
         for idle in timeline.idle
         if idle.cause not in ONCE and idle.total_ns
+    )
+
+
+def _idle_cause(timeline: Timeline, idle: IdleTime) -> IdleCause:
+    """Return idle time with what the host did for most of the gaps that are kept one by one."""
+    named: dict[str, int] = {}
+    lines: dict[tuple[str, Culprit], int] = {}
+    kept_ns = 0
+    for gap in timeline.gaps:
+        if gap.cause is not idle.cause:
+            continue
+        kept_ns += gap.length_ns
+        if gap.culprit is not None:
+            named[gap.culprit.name] = named.get(gap.culprit.name, 0) + gap.length_ns
+            key = gap.culprit.name, gap.culprit
+            lines[key] = lines.get(key, 0) + gap.length_ns
+    name = max(named, key=named.__getitem__, default=None)
+    if name is None or 2 * named[name] < kept_ns:
+        return IdleCause(cause=str(idle.cause), seconds=idle.total_ns / _NS)
+    _, culprit = max((key for key in lines if key[0] == name), key=lines.__getitem__)
+    return IdleCause(
+        cause=str(idle.cause),
+        seconds=idle.total_ns / _NS,
+        culprit=name,
+        culprit_seconds=named[name] / _NS,
+        file=culprit.file,
+        line=culprit.line,
+        function=culprit.function,
+        loader=None if culprit.loader is None else str(culprit.loader),
     )
 
 

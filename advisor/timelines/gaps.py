@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.timelines.activities import Recording
+    from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.intervals import Blocks, Interval, IntervalLog
 
 # Gaps up to here are what giving the GPU its next piece of work takes: launches took 5 to 16 us
@@ -88,12 +89,14 @@ class Gap:
 
     ``cause`` is that of its largest part. ``waited_before`` says that the host had been waiting
     for the GPU when the gap began: nothing could be queued behind the work that had just ended.
+    ``culprit`` is what the host did through most of a long gap, where the recording names it.
     """
 
     start_ns: int
     length_ns: int
     cause: GapCause
     waited_before: bool
+    culprit: Culprit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +158,20 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
     if start is None or end is None:
         raise BadInput("The recording holds no work of a GPU.")
     sums.finish(calls.handed_on, end - start)
+    longest = sorted(sums.longest, key=lambda gap: -gap[1])
+    culprits = recording.host_events.culprits([(-gap[1], gap[0] - gap[1]) for gap in longest])
     return Idleness(
         start_ns=start,
         end_ns=end,
         longest=tuple(
-            Gap(start_ns=-begin - start, length_ns=length, cause=cause, waited_before=waited)
-            for length, begin, cause, waited in sorted(sums.longest, key=lambda gap: -gap[1])
+            Gap(
+                start_ns=-begin - start,
+                length_ns=length,
+                cause=cause,
+                waited_before=waited,
+                culprit=culprit,
+            )
+            for (length, begin, cause, waited), culprit in zip(longest, culprits, strict=True)
         ),
         totals=sums.totals(),
         long_host=IdleTime(

@@ -27,6 +27,7 @@ from gpuadvise.advisor.timelines.activities import (
     Recording,
 )
 from gpuadvise.advisor.timelines.collectives import collective_named
+from gpuadvise.advisor.timelines.host_events import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,8 +113,14 @@ def _add(
     if gpu is None:
         if _CALL.match(name):
             recording.call(name).add(*_interval(event))
+            recording.host_events.called_from((pid, event.get("tid")))
         elif _is_launch(event.get("args")):
             recording.call(_LAUNCH).add(*_interval(event))
+            recording.host_events.called_from((pid, event.get("tid")))
+        else:
+            kind = EventKind.FRAME if name.startswith("$") else EventKind.OPERATOR
+            thread = pid, event.get("tid")
+            recording.host_events.add(kind, name[:LONGEST_NAME], *_interval(event), thread)
         return
     stream = streams.get((pid, event.get("tid")))
     if stream is None:
@@ -133,8 +140,7 @@ def _add(
         runs = shapes.get(key)
         if runs is None:
             runs = shapes[key] = _new_shape(activities, key, len(shapes))
-        runs.durations.add(end - start)
-        runs.times.add(start, end)
+        runs.add(start, end)
         if runs.times is activities.communication_times:
             activities.collectives.add(collective_named(name), start, end)
         runs.streams.add(stream)

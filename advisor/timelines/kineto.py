@@ -34,6 +34,7 @@ from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.collectives import collective_named, collective_of
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import MOST_MULTIPROCESSORS, traced_device
+from gpuadvise.advisor.timelines.host_events import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,9 @@ if TYPE_CHECKING:
 
 _WANTED = re.compile(
     rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime"|overhead")'
-    rb'|"name"\s*:\s*"aten::(?:mm|addmm|bmm|baddbmm)"'
+    rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#)'
+    # Events of 0.3 ms or more, by whatever name.
+    rb'|"dur"\s*:\s*(?:[3-9]\d\d|\d{4})'
 )
 _AMD = re.compile(r"\s*(?:AMD|Radeon)\b", re.IGNORECASE)
 # Whose device the calls or operators of a category are, and that of kernels with such arguments.
@@ -76,6 +79,7 @@ MEMORIES = {
 _FACTORS = {"aten::mm": 0, "aten::addmm": 1, "aten::bmm": 0, "aten::baddbmm": 1}
 _MOST_NAMES = 10_000
 _LONGEST_WORD = 100
+_STEP = re.compile(r"ProfilerStep#(\d{1,9})$")
 # Blocks for each multiprocessor are written with six digits.
 _NEARLY = 1e-3
 # Events of the category "overhead" that are not the profiler's doing.
@@ -99,6 +103,9 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         "overhead": reader.overhead,
         "cpu_op": reader.operator,
         "operator": reader.operator,
+        "python_function": reader.frame,
+        "user_annotation": reader.annotation,
+        "gpu_user_annotation": reader.gpu_annotation,
     }
     kept = 0
     for number, event in trace.events(_WANTED):
@@ -131,6 +138,7 @@ class _Reader:
     recording: Recording
     _shapes: dict[tuple[Any, ...], KernelRuns] = field(default_factory=dict)
     _copies: dict[tuple[int, str], UnjoinedCopies] = field(default_factory=dict)
+    _threads: set[int] = field(default_factory=set)
     _copy_calls: CopyCalls = field(init=False)
 
     def __post_init__(self) -> None:
@@ -155,8 +163,7 @@ class _Reader:
             raise _Unusable("its name or launch shape is not readable") from None
         if runs is None:
             runs = self._new_shape(key, args)
-        runs.durations.add(end - start)
-        runs.times.add(start, end)
+        runs.add(start, end)
         activities = self.recording.gpus[gpu]
         if runs.times is activities.communication_times:
             activities.collectives.add(_collective(key[1], args), start, end)
@@ -222,6 +229,10 @@ class _Reader:
             raise _Unusable("there are too many names of calls")
         calls = self.recording.call(name)
         calls.add(start, end)
+        thread = event.get("tid")
+        if isinstance(thread, int) and thread not in self._threads:
+            self._threads.add(thread)
+            self.recording.host_events.called_from(thread)
         if calls.kind is CallKind.COPY:
             correlation = _count(_arguments(event).get("correlation"))
             if correlation is not None:
@@ -236,12 +247,38 @@ class _Reader:
             self.recording.profiler_times.add(*_interval(event))
 
     def operator(self, event: Event) -> None:
-        """Add a matrix product that a framework called."""
+        """Add a matrix product that a framework called, and what took long."""
         args = _arguments(event)
-        product = _product(_text(event.get("name")), args)
+        name = _text(event.get("name"))
+        self._host_event(EventKind.OPERATOR, name, event)
+        product = _product(name, args)
         products = self.recording.products
         if product and (product in products or len(products) < MOST_SHAPES):
             products[product] = products.get(product, 0) + 1
+
+    def frame(self, event: Event) -> None:
+        """Add a call of Python that took long."""
+        self._host_event(EventKind.FRAME, _text(event.get("name")), event)
+
+    def annotation(self, event: Event) -> None:
+        """Add what the program or PyTorch calls a part of the host's work, and steps."""
+        name = _text(event.get("name"))
+        if step := _STEP.match(name):
+            self.recording.steps.add(int(step[1]), *_interval(event))
+        else:
+            self._host_event(EventKind.ANNOTATION, name, event)
+
+    def gpu_annotation(self, event: Event) -> None:
+        """Add when a GPU did the work of a step."""
+        if step := _STEP.match(_text(event.get("name"))):
+            gpu = _gpu(event, _arguments(event))
+            self.recording.gpu(gpu).steps.add(int(step[1]), *_interval(event))
+
+    def _host_event(self, kind: EventKind, name: str, event: Event) -> None:
+        start, end = _interval(event)
+        thread = event.get("tid")
+        if isinstance(thread, int | str):
+            self.recording.host_events.add(kind, name, start, end, thread)
 
     def finish(self) -> None:
         """Sort the copies by whether their calls blocked."""

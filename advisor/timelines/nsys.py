@@ -31,11 +31,13 @@ from gpuadvise.advisor.timelines.activities import (
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, plain_name
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import traced_device
+from gpuadvise.advisor.timelines.host_events import LEAST_NS, EventKind
 from gpuadvise.advisor.timelines.nsys_rows import (
     LaunchShape,
     gathered_calls,
     gathered_kernels,
 )
+from gpuadvise.advisor.timelines.steps import RepeatedRanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,12 +52,14 @@ COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+RANGES = "NVTX_EVENTS"
 _TABLES = (
     KERNELS,
     COPIES,
     MEMSETS,
     CALLS,
     GRAPHS,
+    RANGES,
     "StringIds",
     "TARGET_INFO_GPU",
     "TARGET_INFO_CUDA_DEVICE",
@@ -122,6 +126,7 @@ def read_nsys(path: Path) -> Recording:
         export.read_memsets(recording)
         export.read_calls(recording)
         export.read_graphs(recording)
+        export.read_ranges(recording)
     if not recording.gpus:
         raise BadInput(
             f"{quoted_path(path.name)} holds no work of a GPU.",
@@ -424,6 +429,29 @@ class _Export:
             activities = recording.gpu(self.gpu(number, process))
             activities.kernel_times.add(start, end)
             activities.graph_replays += 1
+
+    def read_ranges(self, recording: Recording) -> None:
+        """Add the long ranges of NVTX, and the steps that one of them marks."""
+        if not {"start", "end", "globalTid"} <= self.columns.get(RANGES, set()):
+            return
+        threads = set()
+        if "globalTid" in self.columns.get(CALLS, set()):
+            threads = {row[0] for row in self.distinct(CALLS, ("globalTid",))}
+        for thread in threads:
+            recording.host_events.called_from(thread)
+        long = f"{_USABLE} AND end - start >= {LEAST_NS}"
+        rows = self.rows(RANGES, ("start", "end", "text", "textId", "globalTid"), long).fetchall()
+        names = self.names(row[3] for row in rows)
+        repeated = RepeatedRanges()
+        for start, end, text, number, thread in rows:
+            name = text[:LONGEST_NAME] if isinstance(text, str) else names.get(number)
+            if name is None or not isinstance(thread, int):
+                continue
+            recording.host_events.add(EventKind.RANGE, name, start, end, thread)
+            if thread in threads:
+                repeated.add(name, thread, start, end)
+        for number, (start, end) in enumerate(repeated.steps(), 1):
+            recording.ranges.add(number, start, end)
 
     def read_calls(self, recording: Recording) -> None:
         """Add every call of the host."""

@@ -25,6 +25,13 @@ from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
+from gpuadvise.advisor.timelines.steps import (
+    FEWEST,
+    StepCovers,
+    StepSource,
+    starts_of_a_kernel,
+    steps_between,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -42,7 +49,8 @@ if TYPE_CHECKING:
         SkippedEvent,
     )
     from gpuadvise.advisor.timelines.exposure import Communication
-    from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
+    from gpuadvise.advisor.timelines.gaps import Gap, Idleness, IdleTime
+    from gpuadvise.advisor.timelines.steps import Steps
 
 _NS = 1e9
 
@@ -176,6 +184,8 @@ class Timeline:
     skipped_count: int
     notes: tuple[str, ...]
     lanes: Lanes
+    steps: Steps | None = None  # None: nothing tells them, or there are too few
+    has_stacks: bool = False  # frames of Python were recorded
     communication: Communication | None = None  # None: no kernel communicated
     multiprocessors: int | None = None  # that its kernels were shared out over, where the file says
 
@@ -275,8 +285,9 @@ def _timeline(
     computing, copies = Cover([activities.kernel_times]), Cover([activities.copy_times])
     kernels = Cover([activities.kernel_times, activities.communication_times])
     memsets = activities.memset_times
+    busy = Cover(activities.times)
     idle = idleness(
-        Cover(activities.times),
+        busy,
         recording,
         launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
     )
@@ -322,6 +333,10 @@ def _timeline(
         skipped=tuple(recording.skipped),
         skipped_count=recording.skipped_count,
         notes=tuple(recording.notes),
+        steps=_steps(
+            recording, activities, StepCovers(computing=computing, kernels=kernels, busy=busy), idle
+        ),
+        has_stacks=recording.host_events.has_frames,
         communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
         lanes=Lanes(
@@ -331,6 +346,27 @@ def _timeline(
             host=Cover(waits, clip=(idle.start_ns, idle.end_ns)),
         ),
     )
+
+
+def _steps(
+    recording: Recording, activities: Activities, covers: StepCovers, idle: Idleness
+) -> Steps | None:
+    """Return the steps by the marks of the recorder, else by a kernel that comes once in each."""
+    for times, source in (
+        (activities.steps, StepSource.PROFILER),
+        (recording.steps, StepSource.PROFILER),
+        (recording.ranges, StepSource.RANGES),
+    ):
+        bounds = times.bounds
+        if len(bounds) > FEWEST:
+            # Of the host's marks the last one ends before the work that it queued.
+            bounds[-1] = max(bounds[-1], idle.end_ns)
+            return steps_between(bounds, times.numbers, source, covers, idle.start_ns)
+    if len(recording.steps) or len(activities.steps):
+        return None  # the recorder marked them, and they are too few
+    marks = starts_of_a_kernel(activities)
+    numbers = range(1, len(marks) + 1)
+    return steps_between(marks, numbers, StepSource.KERNELS, covers, idle.start_ns)
 
 
 def _beside(kernels: Cover, copies: Cover) -> tuple[int, int]:

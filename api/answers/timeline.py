@@ -355,6 +355,69 @@ class TimelineOperators(Record):
 
 
 @record
+class TimelineCulprit(Record):
+    """Culprit, in the answer of ``timeline``: what the host did through most of a gap."""
+
+    name: str
+    """Its name."""
+    kind: Literal["operator", "annotation", "frame", "range"]
+    """What names it: an operator, an annotation, a frame of Python, a range of NVTX."""
+    file: str | None
+    """File of the program's line that called it, without a folder."""
+    line: Count | None
+    """The line in that file."""
+    function: str | None
+    """The function around that line."""
+
+
+@record
+class TimelineStep(Record):
+    """Step, in the answer of ``timeline``: its parts add up to its time."""
+
+    number: Count
+    """Number of the step."""
+    start_seconds: Annotated[float, SECONDS]
+    """When it starts.
+
+    From the GPU's first activity; negative where the host began before.
+    """
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds."""
+    computing_seconds: Annotated[NotNegative, SECONDS]
+    """A kernel ran that does not communicate, seconds."""
+    exposed_communication_seconds: Annotated[NotNegative, SECONDS]
+    """Kernels that communicate ran, and none that computes."""
+    exposed_copy_seconds: Annotated[NotNegative, SECONDS]
+    """Copies or memsets ran, and no kernel."""
+    idle_seconds: Annotated[NotNegative, SECONDS]
+    """Time in which the GPU did nothing."""
+
+
+@record
+class TimelineSteps(Record):
+    """Steps, in the answer of ``timeline``."""
+
+    source: Literal["profiler", "ranges", "kernels"]
+    """What tells them: the profiler's marks, a range of NVTX, or a kernel that comes once in each."""
+    count: Count
+    """How many there are."""
+    median_seconds: Annotated[NotNegative, SECONDS]
+    """Median time."""
+    shortest_seconds: Annotated[NotNegative, SECONDS]
+    """The shortest one."""
+    longest_seconds: Annotated[NotNegative, SECONDS]
+    """The longest one."""
+    slowest: Count
+    """Number of the longest step."""
+    slowest_for: Literal["computing", "communication", "copies", "idle"]
+    """Of what the longest step has most beyond the median."""
+    slowest_for_seconds: Annotated[float, SECONDS]
+    """How much that is."""
+    steps: tuple[TimelineStep, ...]
+    """One record per step, in order of time."""
+
+
+@record
 class TimelineGap(Record):
     """Gap, in the answer of ``timeline``."""
 
@@ -369,6 +432,8 @@ class TimelineGap(Record):
 
     The host had waited for the GPU.
     """
+    culprit: TimelineCulprit | None
+    """What the host did through most of it; null: the recording does not name it."""
 
 
 @record
@@ -524,6 +589,8 @@ class TimelineRecord(Record):
 
     The longest, in order of time; at most 200.
     """
+    steps: TimelineSteps | None
+    """What the GPU did in each step; null: nothing tells them, or there are fewer than three."""
     synchronizations: tuple[TimelineSynchronization, ...]
     """Calls in which the host waited.
 

@@ -73,9 +73,15 @@ class RunDiff:
     @property
     def regression(self) -> bool:
         """Whether the whole takes longer, or a kernel does, or without times lost occupancy."""
-        times = self.old.whole_seconds, self.new.whole_seconds
+        times = self.step_times or (self.old.whole_seconds, self.new.whole_seconds)
         longer = self.comparable and regressed(*times, max(times), self.slower)
         return longer or any(change.status in _REGRESSIONS for change in self.changes)
+
+    @property
+    def step_times(self) -> tuple[float, float] | None:
+        """The middle step of each run, which more or fewer steps do not change; None: not known."""
+        old, new = self.old.step_seconds, self.new.step_seconds
+        return None if old is None or new is None else (old, new)
 
     @property
     def comparable(self) -> bool:
@@ -308,6 +314,7 @@ def _whole(run: Run) -> Record:
         "kernel_seconds": run.kernel_seconds,
         "idle_seconds": run.idle_seconds,
         "copy_seconds": run.copy_seconds,
+        "step_seconds": run.step_seconds,
     }
 
 
@@ -345,6 +352,9 @@ def _summary(diff: RunDiff) -> str:
     what = "The kernels" if diff.new.span_seconds is None else "The run"
     factor = _factor(old, new) if diff.comparable else ""
     lead = f"{what} took {show_seconds(old)} and now {show_seconds(new)}{factor}"
+    if diff.step_times is not None:
+        before, after = diff.step_times
+        lead += f"; a step took {show_seconds(before)} and now {show_seconds(after)}{_factor(before, after)}"
     if not diff.in_both:
         lead += "; no kernel is in both"
     counts = Counter(change.status for change in diff.changes)
@@ -390,7 +400,8 @@ def _of_all_gpus(diff: RunDiff) -> str:
 
 def _whole_table(diff: RunDiff) -> Table:
     rows = []
-    for title, pick in _PARTS:
+    steps = (("step", lambda run: run.step_seconds or 0.0),) if diff.step_times else ()
+    for title, pick in (*steps, *_PARTS):
         old, new = pick(diff.old), pick(diff.new)
         cells = (Cell(show_seconds(old)), Cell(show_seconds(new)), Cell(_change(old, new)))
         rows.append((Cell(title), *cells))

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.account import Account
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
+    from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
+    from gpuadvise.advisor.timelines.steps import Step, Steps
     from gpuadvise.advisor.timelines.timeline import (
         HostCalls,
         Timeline,
@@ -160,6 +162,7 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         "copies": [_copies(copies, case) for copies in line.copies],
         "overlap": _overlap(case),
         "gaps": [_gap(gap) for gap in line.gaps],
+        "steps": line.steps and _steps(line.steps),
         "synchronizations": [_calls(calls) for calls in line.synchronizations],
         "launches": _launches(line),
         "communication": communication.record(line),
@@ -275,6 +278,44 @@ def _gap(gap: Gap) -> dict[str, Any]:
         "seconds": gap.length_ns / _NS,
         "cause": str(gap.cause),
         "after_wait": gap.waited_before,
+        "culprit": gap.culprit and _culprit(gap.culprit),
+    }
+
+
+def _culprit(culprit: Culprit) -> dict[str, Any]:
+    return {
+        "name": culprit.name,
+        "kind": culprit.kind.name.lower(),
+        "file": culprit.file,
+        "line": culprit.line,
+        "function": culprit.function,
+    }
+
+
+def _steps(steps: Steps) -> dict[str, Any]:
+    part, beyond_ns = steps.slowest_for
+    return {
+        "source": str(steps.source),
+        "count": len(steps.steps),
+        "median_seconds": steps.median_ns / _NS,
+        "shortest_seconds": steps.shortest_ns / _NS,
+        "longest_seconds": steps.slowest.length_ns / _NS,
+        "slowest": steps.slowest.number,
+        "slowest_for": part,
+        "slowest_for_seconds": beyond_ns / _NS,
+        "steps": [_step(step) for step in steps.steps],
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "number": step.number,
+        "start_seconds": step.start_ns / _NS,
+        "seconds": step.length_ns / _NS,
+        "computing_seconds": step.computing_ns / _NS,
+        "exposed_communication_seconds": step.communication_ns / _NS,
+        "exposed_copy_seconds": step.copies_ns / _NS,
+        "idle_seconds": step.idle_ns / _NS,
     }
 
 

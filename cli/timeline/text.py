@@ -16,6 +16,7 @@ from gpuadvise.advisor.quantity import (
 )
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.steps import PARTS, StepSource
 from gpuadvise.advisor.timelines.what_if import Change
 from gpuadvise.cli.blocks import (
     Block,
@@ -38,12 +39,17 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.activities import KernelShape
     from gpuadvise.advisor.timelines.case import TimelineCase
+    from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
+    from gpuadvise.advisor.timelines.steps import Steps
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
 
 _MOST_CHANGES = 6
+_MOST_CULPRITS = 3
+_HELD = 0.02  # of the span, worth a line
+_SLOW_STEP = 0.1  # beyond the median, worth a reason
 _START_UP = 0.02  # of the span, worth a word
 _HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
 _MOST_COPIES = 8
@@ -123,6 +129,8 @@ def blocks(
         screen += _hidden(
             len(line.copies) - len(listed_copies), "kind of copies", "--format json has all"
         )
+    if line.steps is not None:
+        screen += [Heading("Steps"), _steps(line.steps), Line(_slowest(line.steps), Tone.FAINT)]
     if case.changes:
         screen += [Heading("What could be won at most"), _changes(case.changes[:_MOST_CHANGES])]
         screen += [
@@ -220,6 +228,7 @@ def _facts(case: TimelineCase) -> Iterator[Fact]:
             Cell(show_seconds(sum(call.seconds for call in waits))),
             and_list([f"{plural(call.calls, 'call')} of {call.name}" for call in waits[:3]]),
         )
+    yield from _held_by(line)
     yield from _overlap(case)
 
 
@@ -246,6 +255,77 @@ def _idle(line: Timeline) -> str:
         if total.total_ns >= line.span_ns / 1000
     ]
     return ", ".join(causes[:4])
+
+
+def _held_by(line: Timeline) -> Iterator[Fact]:
+    """Yield what the host did through most of the long gaps, where the recording names it."""
+    seconds: dict[tuple[str, str], int] = {}
+    for gap in line.gaps:
+        if gap.culprit is not None:
+            place = _place(gap.culprit)
+            key = gap.culprit.name, place
+            seconds[key] = seconds.get(key, 0) + gap.length_ns
+    longest = sorted(seconds, key=lambda key: -seconds[key])[:_MOST_CULPRITS]
+    for name, place in longest:
+        if seconds[name, place] >= _HELD * line.span_ns:
+            text = (
+                f"{show_seconds(seconds[name, place] / 1e9)}, {_share(seconds[name, place], line)}"
+            )
+            yield Fact("idle in", Cell(text), f"{name}{place}")
+
+
+def _place(culprit: Culprit) -> str:
+    if culprit.file is None:
+        return ""
+    function = "" if culprit.function in (None, culprit.name) else f"{culprit.function}, "
+    return f", {function}{culprit.file}:{culprit.line}"
+
+
+_PARTS = {
+    "computing": "kernels",
+    "communication": "communication",
+    "copies": "copies",
+    "idle": "idle time",
+}
+_SOURCES = {
+    StepSource.PROFILER: "as the profiler marks them",
+    StepSource.RANGES: "as a range of NVTX marks them",
+    StepSource.KERNELS: "each from one run of a kernel that comes once in it to the next",
+}
+
+
+def _steps(steps: Steps) -> Table:
+    """Return the typical step, and the slowest beside it."""
+    usual, slowest = steps.median_parts, steps.slowest
+    rows = [
+        (f"median of {len(steps.steps)}", steps.median_ns, [usual[part] for part in PARTS]),
+        (
+            f"slowest: {slowest.number}",
+            slowest.length_ns,
+            [slowest.part_ns(part) for part in PARTS],
+        ),
+    ]
+    columns = ("time", "kernels", "communication", "copies", "idle")
+    return Table(
+        (Column("step"), *(Column(title, right=True) for title in columns)),
+        tuple(
+            (
+                Cell(name),
+                *(Cell(show_seconds(part / 1e9) if part else "-") for part in (length, *parts)),
+            )
+            for name, length, parts in rows
+        ),
+    )
+
+
+def _slowest(steps: Steps) -> str:
+    """Return how steps are told, how they spread, and why the slowest is."""
+    told = f"Steps {_SOURCES[steps.source]}; {show_seconds(steps.shortest_ns / 1e9)} to {show_seconds(steps.slowest.length_ns / 1e9)}"
+    part, beyond_ns = steps.slowest_for
+    longer = steps.slowest.length_ns - steps.median_ns
+    if longer < _SLOW_STEP * steps.median_ns:
+        return f"{told}."
+    return f"{told}: the slowest has {show_seconds(beyond_ns / 1e9)} more of {_PARTS[part]}."
 
 
 def _overlap(case: TimelineCase) -> Iterator[Fact]:

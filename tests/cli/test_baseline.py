@@ -96,7 +96,10 @@ def test_where_the_settings_place_a_name_it_is_kept(folder: Path, cli) -> None:
         (("tag", "a/b", "before.json"), '"a/b" is not a name of a baseline.'),
         (("tag", "\x1b[31m", "before.json"), "is not a name of a baseline."),
         (("tag", "main", "none.json"), "there is no such file"),
-        (("tag", "main", "other.json"), '"other.json" is no saved answer of kernels, advise or lint.'),
+        (
+            ("tag", "main", "other.json"),
+            '"other.json" is no saved answer of kernels, advise or lint.',
+        ),
         (("tag", "main", "later.json"), 'is "gpuadvise.kernels/9"; this gpuadvise reads'),
         (("tag", "main", "text.json"), "is no saved answer"),
         (("tag", "main", "."), "cannot be read"),

@@ -23,7 +23,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import idle_gain, span_gain
+from gpuadvise.rules.traced import held_by, how_to_see_lines, idle_gain, line_of, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Managed
@@ -48,17 +48,18 @@ def check(
 
 def _host_bound(timeline: TracedRun) -> Advice:
     idle, gaps = timeline.host_idle_seconds, timeline.host_gaps
+    cause = next((one for one in timeline.idle_causes if one.cause == "host-work"), None)
     return Advice(
         message=(
             f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
             f"{show_share(timeline.share(idle))} of the span: the host works on its own meanwhile, "
-            "in no call of CUDA."
+            f"in no call of CUDA.{held_by(cause)}"
         ),
         action=(
             "Let the GPU work meanwhile: queue the next kernels before the host's work begins, and "
-            "do that work in another thread or process. In PyTorch: DataLoader(num_workers=4, "
-            "prefetch_factor=2, persistent_workers=True), no torch.cuda.synchronize() before it; "
-            "in CUDA: cudaStreamSynchronize() after the host's work, or cudaLaunchHostFunc()."
+            f"do that work in another thread or process. {_in_pytorch(cause)}"
+            "In CUDA: cudaStreamSynchronize() after the host's work, or cudaLaunchHostFunc()."
+            f"{how_to_see_lines(timeline, cause)}"
         ),
         evidence=(
             traced("idle while the host worked", idle, "s"),
@@ -66,6 +67,23 @@ def _host_bound(timeline: TracedRun) -> Advice:
             traced("span", timeline.span_seconds, "s"),
         ),
         gain=_gain(timeline),
+        location=line_of(cause),
+    )
+
+
+def _in_pytorch(cause: IdleCause | None) -> str:
+    """Return what to do in PyTorch: a loader's workers only where it has none."""
+    if cause is not None and cause.loader == "workers":
+        return (
+            "In PyTorch: the loader has workers already, and they are too slow: more of them, "
+            "prefetch_factor, or less work for each sample (decoded once, resized on the GPU). "
+        )
+    if cause is not None and cause.culprit is not None and cause.loader is None:
+        return "In PyTorch: no torch.cuda.synchronize() before it. "
+    where = "where a loader makes the batches, " if cause is None or cause.loader is None else ""
+    return (
+        "In PyTorch: DataLoader(num_workers=4, prefetch_factor=2, persistent_workers=True), "
+        f"{where}no torch.cuda.synchronize() before it. "
     )
 
 
@@ -130,9 +148,10 @@ def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advic
     return Advice(
         message=(
             f"For {show_seconds(idle.seconds)}, {show_share(share)} of the span, the GPU is idle while "
-            f"{said.meanwhile}.{short}"
+            f"{said.meanwhile}.{held_by(idle)}{short}"
         ),
-        action=said.action,
+        action=f"{said.action}{how_to_see_lines(run, idle)}",
+        location=line_of(idle),
         evidence=(
             traced(f"idle: {idle.cause}", idle.seconds, "s"),
             traced("span", run.span_seconds, "s"),

@@ -1,0 +1,220 @@
+"""What the host did by the names that a program and its libraries give it.
+
+Operators, annotations, frames of Python and ranges of NVTX, as far as they take long enough to
+keep a GPU waiting.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from gpuadvise.advisor.timelines.intervals import Interval
+
+# Shorter events fill no gap that is worth a name.
+LEAST_NS = 300_000
+_MOST_NAMES = 20_000
+_MOST_THREADS = 100_000
+_LONGEST = 80
+# PyTorch: `data.py(41): collate_fn`; JAX: `$data.py:41 collate_fn`.
+_FRAME = re.compile(
+    r"\$?(?P<file>[^():]*\.py)(?:\(|:)(?P<line>\d{1,7})\)?:? (?P<function>.{1,200})"
+)
+_BUILT_IN = re.compile(r"<built-in (?:method|function) ([\w.]+)[ >]")
+# Folders of a path, of which nothing is shown.
+_FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~+-]*[/\\])+(?=[\w.~+<-])")
+# Frames around all of a program, and the profiler's own.
+_AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootstrap")
+_INSTALLED = re.compile(r"site-packages|dist-packages|<frozen |\blib/python\d")
+_LIBRARIES = frozenset(
+    {
+        "torch", "torchvision", "torchaudio", "torchdata", "numpy", "PIL", "cv2", "scipy", "pandas",
+        "sklearn", "skimage", "albumentations", "transformers", "tokenizers", "datasets", "accelerate",
+        "diffusers", "peft", "trl", "deepspeed", "lightning", "pytorch_lightning", "timm", "einops",
+        "triton", "jax", "jaxlib", "flax", "optax", "haiku", "xformers", "flash_attn", "apex",
+        "huggingface_hub", "safetensors", "fsspec", "tqdm", "wandb", "IPython", "ipykernel", "matplotlib",
+        "vllm", "sglang", "flashinfer", "tensorrt_llm", "megatron", "torch_xla", "nvidia", "ray", "monai", "kornia", "networkx", "sympy", "requests", "urllib3", "yaml",
+    }
+)  # fmt: skip
+
+
+_FILES_OF_JAX = frozenset(
+    {
+        "api", "api_util", "array", "array_methods", "compiler", "core", "dispatch", "dtypes", "indexing",
+        "lax", "lax_numpy", "linear_util", "mlir", "partial_eval", "pjit", "profiler", "pxla", "random",
+        "slicing", "traceback_util", "tree_util", "ufuncs", "util", "xla_bridge", "einsum", "jaxpr_util",
+    }
+)  # fmt: skip
+
+
+class EventKind(IntEnum):
+    """What names an event of the host."""
+
+    OPERATOR = 0
+    ANNOTATION = 1
+    FRAME = 2
+    RANGE = 3
+
+
+class Loader(StrEnum):
+    """Who makes the batches of a loader."""
+
+    ITSELF = "itself"
+    WORKERS = "workers"
+
+
+_LOADERS = {
+    "_SingleProcessDataLoaderIter": Loader.ITSELF,
+    "_MultiProcessingDataLoaderIter": Loader.WORKERS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Culprit:
+    """What held the GPU up: the innermost event over most of a gap, and the line it was called from.
+
+    ``file`` has no folder; it, the line and the function are those of the innermost frame outside
+    of libraries, None where no stack was recorded.
+    """
+
+    name: str
+    kind: EventKind
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    loader: Loader | None = None  # where a loader of PyTorch was asked for the next batch
+
+
+class HostEvents:
+    """The long events of the host, any number of them in any order."""
+
+    def __init__(self) -> None:
+        self._rows = SortedRuns(width=4)  # start, end, name, thread
+        self._names: dict[tuple[EventKind, str], int] = {}
+        self._threads: dict[Hashable, int] = {}
+        self._calling: set[int] = set()
+        self._seen: set[int] = set()
+        self.has_frames = False
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, kind: EventKind, name: str, start: int, end: int, thread: Hashable) -> None:
+        """Add one event; short ones, and names beyond the first thousands, are passed over."""
+        if end - start < LEAST_NS:
+            return
+        self.has_frames = self.has_frames or kind is EventKind.FRAME
+        if _AROUND.search(name):
+            return
+        key = kind, name
+        number = self._names.get(key)
+        if number is None:
+            if len(self._names) >= _MOST_NAMES:
+                return
+            number = self._names[key] = len(self._names)
+        place = self._thread(thread)
+        self._seen.add(place)
+        self._rows.add(start, end, number, place)
+
+    def called_from(self, thread: Hashable) -> None:
+        """Remember that *thread* gave the GPU work."""
+        self._calling.add(self._thread(thread))
+
+    def _thread(self, thread: Hashable) -> int:
+        if len(self._threads) >= _MOST_THREADS:
+            return self._threads.get(thread, -1)
+        return self._threads.setdefault(thread, len(self._threads))
+
+    def culprits(self, gaps: Sequence[Interval]) -> list[Culprit | None]:
+        """Return the culprit of each of *gaps*, which come in order of time and lie apart."""
+        names = list(self._names)
+        starts, ends = [start for start, _ in gaps], [end for _, end in gaps]
+        inner: dict[int, tuple[int, int]] = {}
+        frames: dict[int, tuple[int, int]] = {}
+        loaders: dict[int, Loader] = {}
+        asked = {
+            number: loader
+            for number, (_, name) in enumerate(names)
+            for word, loader in _LOADERS.items()
+            if word in name
+        }
+        own = {
+            number
+            for number, (kind, name) in enumerate(names)
+            if kind is EventKind.FRAME and _is_own_frame(name)
+        }
+        threads = self._calling & self._seen or self._seen
+        for start, end, number, thread in self._rows:
+            if thread not in threads:
+                continue
+            for at in range(bisect_right(ends, start), len(gaps)):
+                if starts[at] >= end:
+                    break
+                inside = min(end, ends[at]) - max(start, starts[at])
+                if 2 * inside < ends[at] - starts[at]:
+                    continue
+                event = end - start, number
+                inner[at] = min(event, inner.get(at, event))
+                if number in own:
+                    frames[at] = min(event, frames.get(at, event))
+                if number in asked:
+                    loaders[at] = asked[number]
+        return [
+            _culprit(
+                names[inner[at][1]],
+                names[frames[at][1]] if at in frames else None,
+                loaders.get(at),
+            )
+            if at in inner
+            else None
+            for at in range(len(gaps))
+        ]
+
+
+def _is_own_frame(name: str) -> bool:
+    """Return whether a frame is of the program, not of Python or of a library."""
+    match = _FRAME.match(name)
+    if match is None or _INSTALLED.search(name):
+        return False
+    first = match["file"].lstrip("/\\").split("/")[0].split("\\")[0].removesuffix(".py")
+    if name.startswith("$") and first in _FILES_OF_JAX:
+        return False  # JAX's traces hold no folders
+    return first not in sys.stdlib_module_names and first not in _LIBRARIES
+
+
+def _culprit(
+    event: tuple[EventKind, str], frame: tuple[EventKind, str] | None, loader: Loader | None
+) -> Culprit:
+    kind, name = event
+    place = _FRAME.match(frame[1]) if frame else None
+    return Culprit(
+        name=_shown(name),
+        kind=kind,
+        file=_without_folders(place["file"]) if place else None,
+        line=int(place["line"]) if place else None,
+        function=inert(place["function"])[:_LONGEST] if place else None,
+        loader=loader,
+    )
+
+
+def _shown(name: str) -> str:
+    """Return a name without folders; of a frame the function."""
+    match = _FRAME.match(name)
+    text = match["function"] if match else name
+    if builtin := _BUILT_IN.match(text):
+        text = builtin[1]
+    return inert(_FOLDERS.sub("", text))[:_LONGEST]
+
+
+def _without_folders(path: str) -> str:
+    return inert(path.replace("\\", "/").rsplit("/", 1)[-1])[:_LONGEST]

@@ -1,0 +1,252 @@
+"""The steps of a run: what the GPU did in each, and which took longest and why."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate, pairwise
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.timelines.activities import Activities
+    from gpuadvise.advisor.timelines.intervals import Blocks
+
+# Fewer tell no typical one.
+FEWEST = 3
+_MOST = 10_000
+# Starts that are kept of each kernel, to find the one that each step runs once.
+MOST_STARTS = 512
+# Of the kernels' time: so much must come as often as the steps, or a multiple of that.
+_REGULAR = 0.8
+# Steps that no one marks are as long as the typical one, within a factor.
+_ALIKE, _MOST_ALIKE = 2, 0.8
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+class StepSource(StrEnum):
+    """How the steps of a recording are known."""
+
+    PROFILER = "profiler"  # ProfilerStep# of PyTorch
+    RANGES = "ranges"  # of NVTX, one name again and again
+    KERNELS = "kernels"  # a kernel that comes once in each
+
+
+class StepTimes:
+    """When steps with a number were; of one number the first begin and the last end count."""
+
+    __slots__ = ("_times",)
+
+    def __init__(self) -> None:
+        self._times: dict[int, tuple[int, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def add(self, number: int, start: int, end: int) -> None:
+        """Add one step."""
+        if number not in self._times and len(self._times) >= _MOST:
+            return
+        begun, ended = self._times.get(number, (start, end))
+        self._times[number] = min(start, begun), max(end, ended)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the steps in order of time."""
+        return sorted(self._times, key=self._times.__getitem__)
+
+    @property
+    def bounds(self) -> list[int]:
+        """The begin of each step, and the end of the last."""
+        times = sorted(self._times.values())
+        return [start for start, _ in times] + [max(end for _, end in times)] if times else []
+
+
+class RepeatedRanges:
+    """Ranges that a program names, by name and thread; numbers in a name tell no other name."""
+
+    def __init__(self) -> None:
+        self._ranges: dict[tuple[str, int], list[tuple[int, int]]] = {}
+
+    def add(self, name: str, thread: int, start: int, end: int) -> None:
+        """Add one range."""
+        key = _DIGITS.sub("#", name), thread
+        ranges = self._ranges.get(key)
+        if ranges is None:
+            if len(self._ranges) >= _MOST:
+                return
+            ranges = self._ranges[key] = []
+        if len(ranges) < _MOST:
+            ranges.append((start, end))
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Return the ranges that look most like steps: one after the other, for the longest time."""
+        best: list[tuple[int, int]] = []
+        taken = 0
+        for ranges in self._ranges.values():
+            total = sum(end - start for start, end in ranges)
+            ordered = sorted(ranges)
+            apart = all(first[1] <= second[0] for first, second in pairwise(ordered))
+            if len(ordered) >= FEWEST and apart and total > taken:
+                best, taken = ordered, total
+        return best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What the GPU did from the begin of a step to that of the next, in nanoseconds.
+
+    The parts are those of the account: they add up to the length.
+    """
+
+    number: int
+    start_ns: int  # from the span's
+    length_ns: int
+    computing_ns: int
+    communication_ns: int  # beside no kernel that computes
+    copies_ns: int  # and memsets, beside no kernel
+    idle_ns: int
+
+    def part_ns(self, part: str) -> int:
+        """Return one of PARTS."""
+        return {
+            "computing": self.computing_ns,
+            "communication": self.communication_ns,
+            "copies": self.copies_ns,
+            "idle": self.idle_ns,
+        }[part]
+
+
+PARTS = ("computing", "communication", "copies", "idle")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """The steps of a run in order of time, at least FEWEST of them."""
+
+    source: StepSource
+    steps: tuple[Step, ...]
+
+    @property
+    def median_ns(self) -> int:
+        """The length of the middle step."""
+        return median_low([step.length_ns for step in self.steps])
+
+    @property
+    def shortest_ns(self) -> int:
+        """The length of the shortest step."""
+        return min(step.length_ns for step in self.steps)
+
+    @property
+    def slowest(self) -> Step:
+        """The longest step."""
+        return max(self.steps, key=lambda step: step.length_ns)
+
+    @property
+    def median_parts(self) -> dict[str, int]:
+        """The median of each part over all steps."""
+        return {part: median_low([step.part_ns(part) for step in self.steps]) for part in PARTS}
+
+    @property
+    def slowest_for(self) -> tuple[str, int]:
+        """The part of which the slowest step has most beyond the median, and by how much."""
+        usual, slowest = self.median_parts, self.slowest
+        beyond = {part: slowest.part_ns(part) - usual[part] for part in PARTS}
+        part = max(beyond, key=beyond.__getitem__)
+        return part, beyond[part]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCovers:
+    """When the GPU computed, ran any kernel, and did anything."""
+
+    computing: Blocks
+    kernels: Blocks
+    busy: Blocks
+
+
+def steps_between(
+    bounds: Sequence[int],
+    numbers: Sequence[int],
+    source: StepSource,
+    covers: StepCovers,
+    start_ns: int,
+) -> Steps | None:
+    """Return the steps that begin at *bounds*, the last of which is the end; None for too few."""
+    if len(bounds) <= FEWEST:
+        return None
+    computing, kernels, busy = (
+        _covered(blocks, bounds) for blocks in (covers.computing, covers.kernels, covers.busy)
+    )
+    return Steps(
+        source=source,
+        steps=tuple(
+            Step(
+                number=numbers[at],
+                start_ns=begin - start_ns,
+                length_ns=end - begin,
+                computing_ns=computing[at],
+                communication_ns=kernels[at] - computing[at],
+                copies_ns=busy[at] - kernels[at],
+                idle_ns=end - begin - busy[at],
+            )
+            for at, (begin, end) in enumerate(pairwise(bounds))
+        ),
+    )
+
+
+def _covered(blocks: Blocks, bounds: Sequence[int]) -> list[int]:
+    """Return the nanoseconds that a cover has between each two of *bounds*."""
+    until = [0] * len(bounds)
+    before, at = 0, 0
+    for block in blocks.blocks():
+        sums = [0, *accumulate(map(int.__sub__, block.ends, block.starts))]
+        while at < len(bounds) and bounds[at] <= block.ends[-1]:
+            place = bisect_left(block.starts, bounds[at])
+            # Of the interval that begins before the bound, what lies behind it is too much.
+            over = max(0, block.ends[place - 1] - bounds[at]) if place else 0
+            until[at] = before + sums[place] - over
+            at += 1
+        before += sums[-1]
+    for rest in range(at, len(bounds)):
+        until[rest] = before
+    return [later - earlier for earlier, later in pairwise(until)]
+
+
+def starts_of_a_kernel(activities: Activities) -> list[int]:
+    """Return the starts of a kernel that each step runs once; empty where kernels tell no steps."""
+    times: dict[int, int] = {}
+    for runs in activities.kernels.values():
+        if runs.durations:
+            summary = runs.durations.summary()
+            times[summary.count] = times.get(summary.count, 0) + summary.total
+    total = sum(times.values())
+    for count in sorted(times, key=lambda count: -times[count]):
+        if not FEWEST < count <= MOST_STARTS:
+            continue
+        regular = sum(time for other, time in times.items() if other % count == 0)
+        if regular < _REGULAR * total:
+            continue
+        once = [
+            sorted(runs.starts) for runs in activities.kernels.values() if len(runs.starts) == count
+        ]
+        marks = min(once, default=[])
+        if (
+            len(activities.kernels) > 1
+            and marks
+            and _alike([later - earlier for earlier, later in pairwise(marks)])
+        ):
+            return marks
+    return []
+
+
+def _alike(lengths: Sequence[int]) -> bool:
+    typical = median_low(lengths)
+    alike = sum(typical / _ALIKE <= length <= _ALIKE * typical for length in lengths)
+    return typical > 0 and alike >= _MOST_ALIKE * len(lengths)
