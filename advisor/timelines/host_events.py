@@ -28,7 +28,7 @@ _MOST_THREADS = 100_000
 _LONGEST = 80
 # PyTorch: `data.py(41): collate_fn`; JAX: `$data.py:41 collate_fn`.
 _FRAME = re.compile(
-    r"\$?(?P<file>[^():]*\.py)(?:\(|:)(?P<line>\d{1,7})\)?:? (?P<function>.{1,200})"
+    r"\$?(?P<file>(?:[A-Za-z]:)?[^():]*\.py)(?:\(|:)(?P<line>\d{1,7})\)?:? (?P<function>.{1,200})"
 )
 _BUILT_IN = re.compile(r"<built-in (?:method|function) ([\w.]+)[ >]")
 # Folders of a path, of which nothing is shown.

@@ -255,6 +255,67 @@ def _labels(found: Finding) -> set[str]:
     return {evidence.label for evidence in found.advice.evidence}
 
 
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Timeline]:
+    folder = recordings.unpack(tmp_path_factory.mktemp("loops"), recordings.LOOPS)
+    return {
+        case: recordings.line_of(path)
+        for kind in recordings.LOOPS
+        for case, path in recordings.cases(folder / kind).items()
+    }
+
+
+def test_of_each_loop_the_largest_idle_time_is_named(loops: dict[str, Timeline]) -> None:
+    assert len(loops) > 20
+    for case, line in loops.items():
+        steady = [idle for idle in line.account.idle if idle.cause not in ONCE]
+        largest = max(steady, key=lambda idle: idle.total_ns)
+        if largest.total_ns >= line.account.steady_ns / 10:
+            found = findings(line)
+            said = any(f"idle: {largest.cause}" in _labels(each) for each in found)
+            assert said or _NAMED_BY[largest.cause] & {each.rule.id for each in found}, case
+
+
+@pytest.mark.parametrize(
+    ("case", "place", "culprit"),
+    [
+        ("loader_slow_collate", ("torch_loops.py", 65), "slow_collate"),
+        ("resize_on_host", ("torch_loops.py", 91), "resized_on_host"),
+        ("checkpoint_each_second_step", ("torch_loops.py", 290), "save_checkpoint"),
+        ("nvtx_loop_before", None, "load_batch"),
+        ("loop_waits", ("jax_loops.py", 29), "make_batch"),
+    ],
+)
+def test_the_line_that_keeps_the_gpu_waiting_is_named(
+    case: str, place: tuple[str, int] | None, culprit: str, loops: dict[str, Timeline]
+) -> None:
+    (found,) = (each for each in findings(loops[case]) if each.rule.id == "idle-gaps")
+    assert f": {culprit}" in found.advice.message or f", {culprit}, " in found.advice.message
+    location = found.advice.location
+    assert (location and (location.file, location.line)) == place
+    assert "num_workers" not in found.advice.action or case == "loader_slow_collate"
+
+
+@pytest.mark.parametrize(
+    ("case", "source", "count", "seconds"),
+    [
+        ("resize_on_gpu", "profiler", 3, 5.28e-3),
+        ("attention_plain", "profiler", 5, 3.81e-3),
+        ("checkpoint_seldom", "profiler", 4, 3.41e-3),
+        ("nvtx_loop_before", "ranges", 10, None),
+        ("loop_waits", "kernels", 5, None),
+    ],
+)
+def test_steps_take_what_they_take_without_the_profiler(
+    case: str, source: str, count: int, seconds: float | None, loops: dict[str, Timeline]
+) -> None:
+    steps = loops[case].steps
+    assert steps is not None
+    assert (str(steps.source), len(steps.steps)) == (source, count)
+    if seconds is not None:  # of busy GPUs, which the profiler does not slow down
+        assert steps.median_ns / 1e9 == pytest.approx(seconds, rel=0.1)
+
+
 def test_bounds_are_close_to_what_repairs_won(
     lines: dict[tuple[str, str], Timeline], folder: Path
 ) -> None:
