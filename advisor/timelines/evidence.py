@@ -299,13 +299,16 @@ def _is_value(copies: TracedCopies) -> bool:
 def _waits_for_copies(timeline: Timeline) -> int:
     """Return how many waits belong to copies from pageable memory, of which each has its own.
 
-    PyTorch waits after each that is not asked to be asynchronous: the copies are what is too many.
+    PyTorch waits for the stream after each that is not asked to be asynchronous: the copies are
+    what is too many. Waits for the device are the program's own.
     """
-    return sum(
+    copied = sum(
         copies.calls
         for copies in timeline.copies
         if copies.pageable and copies.kind.path is CopyPath.H2D
     )
+    streams = sum(call.calls for call in timeline.synchronizations if "Stream" in call.name)
+    return min(copied, streams)
 
 
 def _migration_ns(timeline: Timeline, link: LinkModel) -> int:

@@ -170,8 +170,8 @@ def time_spent(case: TimelineCase) -> str:
     if started < _START_UP * line.span_ns:
         return spent
     return (
-        f"{spent} {show_seconds(started / 1e9)} of that are start-up, and what follows is judged without: "
-        f"record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
+        f"{spent} {show_seconds(started / 1e9)} of that are start-up, which is left out of what is "
+        f"judged: record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
     )
 
 
