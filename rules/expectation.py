@@ -78,7 +78,7 @@ EXPONENTS: dict[str, GainExponents] = {
     "register-spills": GainExponents(low=0.41, median=0.73, high=0.9, repairs=19, programs=19),
     "tail-effect": GainExponents(low=0.47, median=0.81, high=0.98, repairs=5, programs=5),
     "tiny-blocks": GainExponents(low=0.47, median=0.78, high=0.9, repairs=5, programs=5),
-    "uncoalesced-access": GainExponents(low=0.43, median=0.72, high=0.91, repairs=91, programs=89),
+    "uncoalesced-access": GainExponents(low=0.43, median=0.73, high=0.91, repairs=91, programs=89),
     "underfilled-device": GainExponents(low=0.37, median=0.8, high=0.96, repairs=37, programs=37),
     "unpadded-rows": GainExponents(low=0.41, median=0.78, high=1, repairs=1, programs=1),
     "unused-tensor-cores": GainExponents(low=0.27, median=0.76, high=0.93, repairs=12, programs=12),
