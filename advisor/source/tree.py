@@ -516,10 +516,10 @@ class _Budget:
 
     def is_over(self, offset: int, _: bool) -> bool:
         self._reports = reports = self._reports + 1
-        if offset > self._furthest:
-            self._furthest = offset
         if reports % _SELDOM:
             return False
+        if offset > self._furthest:
+            self._furthest = offset
         furthest = self._furthest
         if reports > MOST_REPORTS + furthest * MOST_REPORTS_PER_KILOBYTE // 1000:
             return True

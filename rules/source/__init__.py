@@ -7,6 +7,7 @@ it too, the rule stands under the same name in `rules/guide`, which `lint` loads
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -58,12 +59,14 @@ OPT_IN = frozenset(("rolled-loops", "unsynchronized-timing"))
 CHECKED = frozenset((*CUDA_RULES, *PYTHON_RULES))
 
 
+@cache  # asked for each file
 def cuda_check(rule: str) -> CudaCheck:
     """Return what looks for *rule* in CUDA, without loading the others."""
     check: CudaCheck = import_module(f"{__name__}.cuda.{rule.replace('-', '_')}").CHECK
     return check
 
 
+@cache
 def python_check(rule: str) -> PythonCheck:
     """Return what looks for *rule* in Python, without loading the others."""
     check: PythonCheck = import_module(f"{__name__}.python.{rule.replace('-', '_')}").CHECK

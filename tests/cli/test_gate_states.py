@@ -32,6 +32,9 @@ STATES = ("fine", "faulty", "empty", "unreadable", "damaged", "foreign", "partia
 TABLE = {
     "lint {} --fail-on high": (0, 1, 2, 3, 3, 2, 3, 3),
     "compat {} --cc 9.0 --fail-on fails": (0, 1, 2, 2, 2, 2, 3, 2),
+    "compat {} --cc 9.0 --fail-on jit": (0, 1, 2, 2, 2, 2, 3, 2),
+    "{} --fail-on high": (0, 1, 2, 2, 3, 2, 2, 2),  # the command that the file is for
+    "kernels {} [limits]": (0, 1, 2, 2, 2, 2, 3, 2),  # the settings' own
     "advise {} --gpu h200 --fail-on medium": (0, 1, 2, 2, 2, 2, 3, 2),
     "kernels {} --fail-on-spills": (0, 1, 2, 2, 2, 2, 3, 2),
     "kernels {} --fail-under 50%": (0, 1, 2, 2, 2, 2, 3, 2),
@@ -209,7 +212,7 @@ def files_for(line: str, room: Path, cli) -> dict[str, Path]:
             made["faulty"].write_text(idle)
     else:
         made = {
-            "lint": sources, "compat": binaries, "advise": described, "kernels": logs,
+            "{}": sources, "lint": sources, "compat": binaries, "advise": described, "kernels": logs,
             "diff": logs, "doctor": boxes, "occupancy": batches,
         }[command](room)  # fmt: skip
     return made | {"log": spilling, "toml": toml, "run": RECORDED / "pinned.trace.json"}
@@ -217,9 +220,14 @@ def files_for(line: str, room: Path, cli) -> dict[str, Path]:
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("line", TABLE)
-def test_a_gate_in_a_state(line: str, state: str, cli, room: Path) -> None:
+def test_a_gate_in_a_state(
+    line: str, state: str, cli, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = files_for(line, room, cli)
-    args = line.format(made[state], **made).split()
+    args = line.replace(" [limits]", "").format(made[state], **made).split()
+    if "[limits]" in line:
+        written(room / "gpuadvise.toml", '[limits]\n"*" = {regs = 64, spills = 0}\n')
+        monkeypatch.chdir(room)
     if not os.geteuid():
         cli(*args)  # another user may not import all that this one may
     with unprivileged():
