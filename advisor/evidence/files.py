@@ -367,6 +367,12 @@ class EvidenceFiles:
             facts = with_described(facts, self.launched) if facts is not None else None
         if facts is not None:
             yield facts
+        elif kernel.registers is None:
+            self.reading.note(
+                f"{quoted_path(kernel.place.path)}: the registers of PTX are decided when it is compiled, so "
+                "that its kernels cannot be judged. Give the machine code (ptxas -arch=sm_90 -o k.cubin k.ptx), "
+                "the log of -Xptxas -v, or the source."
+            )
 
     def _residency(self, kernel: Kernel, launched: Facts) -> Residency:
         """Return the occupancy of *kernel* as it is *launched*."""

@@ -218,7 +218,7 @@ def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: FailOn |
             raise unreadable(names, evidence.reading.damage)
         raise BadInput(
             "The files hold no kernel to advise on.",
-            hint="gpuadvise kernels FILE says what is in a binary.",
+            hint=" ".join(evidence.notes) or "gpuadvise kernels FILE says what is in a binary.",
         )
     reports = said_once(reports)
     if call.given.get("total_time") is not None:

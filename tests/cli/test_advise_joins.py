@@ -168,3 +168,16 @@ def test_a_note_that_is_told_once_is_none_of_a_baseline(cli) -> None:
     ran = cli("advise", BUILD_LOG, "--gpu", "h200")
     assert "unprofiled-workload" in ran.out
     assert "baseline" not in ran.out
+
+
+def test_why_ptx_is_not_judged_is_said(cli) -> None:
+    ran = cli("advise", str(Path(__file__).parent / "recorded" / "two.ptx"))
+    assert ran.code == 2
+    assert "error: The files hold no kernel to advise on." in ran.err
+    assert 'two.ptx": the registers of PTX are decided when it is compiled' in ran.err
+
+
+def test_why_code_for_another_gpu_is_not_judged_is_said(cli) -> None:
+    ran = cli("advise", BUILD_LOG, "--gpu", "t4")
+    assert ran.code == 2
+    assert "would load none of its code, which is for sm_90" in ran.err
