@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from functools import wraps
 from importlib.util import find_spec
+from inspect import signature
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
@@ -193,7 +194,9 @@ class _Torch(_Recorder):
             torch.cuda.synchronize()  # what ran before is not part of it
         else:
             self.unseen = ("PyTorch sees no GPU here: nothing ran on one.",)
-        self._profiler = profile(activities=activities, record_shapes=True)
+        # Without it newer versions warn that they forget earlier cycles; there is one.
+        kept = {"acc_events": True} if "acc_events" in signature(profile).parameters else {}
+        self._profiler = profile(activities=activities, record_shapes=True, **kept)
         self._profiler.start()
 
     def stop(self, folder: str) -> str | None:

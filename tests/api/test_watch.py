@@ -21,7 +21,7 @@ class Profile:
 
     running = 0
 
-    def __init__(self, *, activities: list[str], record_shapes: bool) -> None:
+    def __init__(self, *, activities: list[str], record_shapes: bool, acc_events: bool) -> None:
         self.activities = activities
 
     def start(self) -> None:
