@@ -11,7 +11,6 @@ from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
 from gpuadvise.cli.compat.request import STDIN, held_by_all
-from gpuadvise.cli.emit import note
 from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick
 from gpuadvise.cli.parameters import argument
 
@@ -72,7 +71,10 @@ def command(
             )
         given["matrix"] = True
     held = held_by_all(files)
-    if choice and choice.assumed:
-        note(f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one.")
-        choice = None
-    return gpu_answer(held, given, choice) if choice else matrix_answer(held, given)
+    if choice and not choice.assumed:
+        return gpu_answer(held, given, choice)
+    answer = matrix_answer(held, given)
+    if choice is None:
+        return answer
+    note = f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one."
+    return answer._replace(notes=(note, *answer.notes))

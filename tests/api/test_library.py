@@ -83,6 +83,8 @@ def test_threads_get_their_own_answers(capfd: pytest.CaptureFixture[str]) -> Non
     def ask(regs: int) -> tuple[int, int, str]:
         answer = gpuadvise.occupancy(regs=regs, block=256, gpu="h100")
         advice = gpuadvise.advise(regs=regs, block=256, grid=96, gpu="h200")
+        listed = gpuadvise.kernels(RECORDED / "two.fatbin", gpu="h100", block=regs)
+        assert listed.to_dict()["input"]["block"] == regs
         return (
             answer.result.blocks_per_sm,
             answer.to_dict()["input"]["regs"],
@@ -176,6 +178,13 @@ def test_evidence_is_read_before_it_is_judged() -> None:
     judged = gpuadvise.advise(evidence, gpu="h200")
     assert judged == gpuadvise.advise(RECORDED / "spilling.cubin", gpu="h200")
     assert {finding.rule for finding in judged.findings} >= {"register-spills"}
+
+
+def test_without_a_gpu_every_gpu_is_judged(capfd: pytest.CaptureFixture[str]) -> None:
+    answer = gpuadvise.compat(RECORDED / "two.fatbin")
+    assert "matrix" in answer.to_dict()["result"]
+    assert "No live GPU" in answer.notes[0]
+    assert capfd.readouterr() == ("", "")
 
 
 def test_what_could_not_be_read_is_said() -> None:
