@@ -733,3 +733,74 @@ def test_notes_on_a_folder_name_the_file(cli, tmp_path: Path) -> None:
     assert 'The first event left out of "rank7.json" is number' in ran.err
     assert "2 more timelines: --format json has all." in ran.out
     assert '"rank7.json": The file ends early' in cli("advise", str(tmp_path)).err
+
+
+def stepped(path: Path, steps: int, work: int) -> str:
+    """Write a run of *steps* marked steps of *work* us and 100 us of the host's own."""
+    events = []
+    for at in range(steps):
+        begin = at * (work + 100)
+        events += [traces.kernel(begin, work), traces.call(begin, 5)]
+        mark = {"device": 0}
+        events.append(traces.event("gpu_user_annotation", f"ProfilerStep#{at}", begin, work, mark))
+    path.write_text(traces.kineto(events))
+    return str(path)
+
+
+def test_steps_are_shown_with_the_slowest_and_why(cli, tmp_path: Path) -> None:
+    events, at = [], 0
+    for number, work in enumerate((500, 500, 900, 500)):
+        mark = traces.event(
+            "gpu_user_annotation", f"ProfilerStep#{number}", at, work, {"device": 0}
+        )
+        events += [traces.kernel(at, work), mark]
+        at += work + 100
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    text = cli("timeline", str(path)).out
+    assert "median of 4" in text
+    assert "slowest: 2" in text
+    assert "the slowest has 400 us more of kernels." in text
+    steps = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]["steps"]
+    assert (steps["source"], steps["count"], steps["slowest"]) == ("profiler", 4, 2)
+    assert steps["median_seconds"] == pytest.approx(600e-6)
+
+
+def test_two_runs_are_compared_by_their_middle_step(cli, tmp_path: Path) -> None:
+    few, many = stepped(tmp_path / "few.json", 4, 500), stepped(tmp_path / "many.json", 6, 500)
+    ran = cli("diff", few, many)
+    assert "a step took 600 us and now 600 us" in ran.out
+    slower = stepped(tmp_path / "slower.json", 4, 560)
+    assert cli("diff", few, slower, "--fail-on-regression", "--slower", "5%").code == 1
+    whole = json.loads(cli("diff", few, many, "--format", "json").out)["result"]["whole"]
+    assert whole["old"]["step_seconds"] == whole["new"]["step_seconds"]
+
+
+def test_what_kept_the_gpu_waiting_is_named(cli, tmp_path: Path) -> None:
+    frame = traces.event("python_function", "/home/me/data.py(41): collate_fn", 100, 9000, {})
+    events = [traces.kernel(0, 100), traces.kernel(10_000, 100), frame]
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    text = cli("timeline", str(path)).out
+    assert "collate_fn, data.py:41" in text
+    assert "/home/me" not in text
+    (gap,) = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]["gaps"]
+    assert gap["culprit"] == {
+        "name": "collate_fn",
+        "kind": "frame",
+        "file": "data.py",
+        "line": 41,
+        "function": "collate_fn",
+    }
+
+
+def test_start_up_is_said_and_left_out(cli, tmp_path: Path) -> None:
+    events = [traces.kernel(0, 1000), traces.kernel(2_000_000, 1000)]
+    events.append(traces.call(1000, 1_999_000, "cudaStreamCreateWithFlags"))
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    text = cli("timeline", str(path)).out
+    assert "2 s of that are start-up, which is left out of what is judged" in text
+    account = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]["account"]
+    assert account["start_up_seconds"] == pytest.approx(1.999)
+    assert account["steady_seconds"] == pytest.approx(0.002)
