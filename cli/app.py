@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class CommandRow(NamedTuple):  # made at every start, in an eighth of a dataclass's time
-    """One command: its module is ``cli/<name>/command.py`` unless another is named."""
+    """One command: its module is ``cli/<name>/command.py`` unless another is named, below or beside cli."""
 
     name: str
     help: str
@@ -60,6 +60,7 @@ QUESTIONS = {
         CommandRow("roofline", "Memory- or compute-bound, and what is attainable."),
         CommandRow("latency", "Warps and bytes in flight that hide latency."),
         CommandRow("lint", "Faults that CUDA and PyTorch source files show, and their fixes."),
+        CommandRow("lsp", "The same in an editor: a language server.", "gpuadvise.servers.lsp"),
     ),
     "Is this bandwidth normal, is this access good?": (
         CommandRow("bandwidth", "Theoretical and effective bandwidth, and what is normal."),
@@ -262,7 +263,9 @@ def _unknown(name: str) -> BadInput:
 
 
 def _loaded(entry: CommandRow) -> Command:
-    module = import_module(f"gpuadvise.cli.{entry.module or entry.name + '.command'}")
+    beside = entry.module.startswith("gpuadvise.")
+    name = entry.module if beside else f"gpuadvise.cli.{entry.module or entry.name + '.command'}"
+    module = import_module(name)
     typer_app = typer.Typer(add_completion=False, rich_markup_mode=None)
     examples = getattr(module, "EXAMPLES", "")
     typer_app.command(

@@ -285,6 +285,7 @@ _RULES = {
     "environment": Option("", "Look at CUDA_ variables of this shell."),
     "fix": Option("", "Write what is mechanical."),
     "diff": Option("", "Show what --fix would write."),
+    "build": Option("FILE", "Library, cubin or build log whose kernels a hover shows."),
 }  # fmt: skip
 _MACHINE = {
     "telemetry": Option("", "Clocks, power, heat, load, link, processes now."),

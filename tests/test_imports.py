@@ -65,6 +65,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "completion": ("bash", set()),
     "help": ("occupancy", set()),
     "demo": ("trace", set()),
+    "lsp": ("--help", set()),
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TREES = ("advisor", "rules", "cli", "api")
+TREES = ("advisor", "rules", "cli", "api", "servers")
 
 
 @pytest.fixture(scope="module")

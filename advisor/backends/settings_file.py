@@ -62,7 +62,10 @@ def _searched(folder: Path) -> tuple[Path, ...]:
     Without a repository up to the working folder; where that is not above, *folder* alone: what
     stands higher may be anybody's, as in /tmp.
     """
-    here, call = folder.absolute(), Path().absolute()
+    try:
+        here, call = folder.absolute(), Path().absolute()
+    except FileNotFoundError:  # the working folder is gone
+        return (folder,)
     above: list[Path] = []
     for place in (here, *here.parents):
         if place != here:

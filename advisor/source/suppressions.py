@@ -20,6 +20,7 @@ _COMMENT = re.compile(
 )
 # A comment speaks of code at most so many lines below it.
 _FARTHEST = 20
+_WITHOUT_CODE = re.compile(rb"//.*|#.*|/\*(?:(?!\*/).)*(?:\*/)?", re.DOTALL)
 _END = re.compile(r"\s*\*/.*$")
 
 
@@ -78,7 +79,7 @@ def _next_code(text: SourceText, line: int) -> int:
     while line < last:
         line += 1
         words = text.line_text(line).strip()
-        if words and not words.startswith((b"//", b"#", b"/*")):
+        if words and not _WITHOUT_CODE.fullmatch(words):
             return line
     return line
 

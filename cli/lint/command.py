@@ -20,7 +20,7 @@ from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.lint.answer import answer, meets, said, verdict
-from gpuadvise.cli.lint.file_rules import FileRules
+from gpuadvise.cli.lint.file_rules import FileRules, names_in
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
 from gpuadvise.cli.options import Get, Text, pick
 from gpuadvise.cli.parameters import argument
@@ -69,7 +69,7 @@ def command(
     get: Get = None,
 ) -> Answer | Exit:
     """Say which faults FILE shows, where, and what to write instead."""
-    rules = FileRules(select=_names(select), ignore=_names(ignore), fail_on=fail_on)
+    rules = FileRules(select=names_in(select), ignore=names_in(ignore), fail_on=fail_on)
     left: list[NotJudged] = []
     notes: list[str] = []  # of what is left out on purpose
     read = list(sources(files, rules, left=left, notes=notes))
@@ -127,10 +127,6 @@ def command(
         "since": since,
     }
     return answer(read, inputs, rules, left, notes)
-
-
-def _names(words: str | None) -> tuple[str, ...]:
-    return tuple(word.strip() for word in (words or "").split(",") if word.strip())
 
 
 def _mend(

@@ -93,6 +93,11 @@ class FileRules:
         return checked
 
 
+def names_in(words: str | None) -> tuple[str, ...]:
+    """Return the names that commas separate in the text of an option."""
+    return tuple(word.strip() for word in (words or "").split(",") if word.strip())
+
+
 def _named(words: list[str], place: str) -> frozenset[str]:
     """Return the ids of the rules that *words* name, as ids, topics, priorities or categories."""
     from gpuadvise.rules.guide import RULES

@@ -148,7 +148,7 @@ def linted_source(path: str, data: bytes, select: Collection[str], *, python: bo
 
 
 # C++ that launches kernels and calls the runtime; what is no source by its name is told by content.
-_CPP = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".hip")
+CPP = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".hip")
 _OF_CUDA = re.compile(
     rb"__global__|__device__|<<<|\bcuda[A-Z]\w+|^[ \t]*#[ \t]*include\b", re.MULTILINE
 )
@@ -162,7 +162,7 @@ def _named_source(path: str, select: Collection[str], left: list[NotJudged]) -> 
         source = _parsed(path, notebook.code, select, left, python=True)
         return replace(source, cells=notebook.cells)
     python = _is_python(path)
-    if not name.endswith((*SUFFIXES, *_CPP)):
+    if not name.endswith((*SUFFIXES, *CPP)):
         python = _is_python_content(path, data)
     return _parsed(path, data, select, left, python=python)
 

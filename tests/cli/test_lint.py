@@ -116,6 +116,16 @@ def test_settings_are_those_nearest_to_each_file(tmp_path: Path, monkeypatch, cl
     assert cli("lint", "project/src").code == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a working folder cannot be removed there")
+def test_a_working_folder_that_is_gone(kernel: Path, monkeypatch, cli) -> None:
+    gone = kernel.parent / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert cli("lint", str(kernel)).code == 0
+    monkeypatch.chdir(kernel.parent)
+
+
 def test_exclude_holds_for_named_files(kernel: Path, cli) -> None:
     """Hooks of commits name every file that changed."""
     folder = kernel.with_name("third_party") / "lib"

@@ -1,0 +1,1 @@
+"""Programs that ask gpuadvise again and again: editors and agents."""
