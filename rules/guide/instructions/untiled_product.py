@@ -87,11 +87,11 @@ _FEEDING = (Unit.L1_SHARED, Unit.LSU)
 
 def check(kernel: str, profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise on multiply-adds whose operands come one by one from shared memory, at its roof."""
-    if not may_be_replaced(kernel, profile, limiter):
-        return PASSED
     operands, share = operands_per_instruction(profile, limiter), profile.multiply_adds or 0.0
-    if not isinstance(operands, float):
-        return operands or PASSED
+    if operands is None or not may_be_replaced(kernel, profile, limiter):
+        return PASSED
+    if isinstance(operands, Undecided):
+        return operands
     assert isinstance(limiter, AtRoof)
     return Advice(
         message=(
