@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -71,6 +72,14 @@ def timelines_in(paths: Sequence[str], device: Device | None) -> Iterator[Timeli
     for path in paths:
         progress = Progress()
         try:
-            yield from case.timelines_in(path, device, progress.reading_bytes)
+            told = partial(progress.reading_bytes, whole=_plain_size(path))
+            yield from case.timelines_in(path, device, told)
         finally:
             progress.end()
+
+
+def _plain_size(path: str) -> int | None:
+    """Return the bytes of the file *path*; None for what is packed, a folder or no file."""
+    if path.endswith((".gz", ".zst", ".zip")) or not os.path.isfile(path):
+        return None
+    return os.path.getsize(path)

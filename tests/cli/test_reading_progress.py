@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
+import traces
 
 from gpuadvise.cli import progress
+from gpuadvise.cli.timeline.request import timelines_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,3 +100,17 @@ def test_nothing_between_rows_on_the_same_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert watched("kernels", wheel, "--format", "csv").err == ""
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize(("name", "whole"), [("trace.json", True), ("trace.json.gz", False)])
+def test_a_trace_tells_its_bytes_of_all_where_it_is_not_packed(
+    name: str, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    content = traces.kineto([traces.kernel(0, 10)]).encode()
+    path = tmp_path / name
+    path.write_bytes(content if whole else gzip.compress(content))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    assert list(timelines_in((str(path),), None))
+    assert (f"of {len(content)} B, 100 %" in capsys.readouterr().err) is whole
