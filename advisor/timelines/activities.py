@@ -111,6 +111,12 @@ class KernelRuns:
         if len(self.starts) <= MOST_STARTS:
             self.starts.append(start)
 
+    def extend(self, starts: list[int], ends: list[int], durations: list[int]) -> None:
+        """Add many runs."""
+        self.durations.extend(durations)
+        self.times.extend(starts, ends)
+        self.starts.extend(starts[: max(0, MOST_STARTS + 1 - len(self.starts))])
+
 
 @dataclass(slots=True)
 class CopyRuns:

@@ -30,22 +30,18 @@ def traced_device(
     """Return the device that these words of a file describe; None where they are unusable.
 
     What the file says of the GPU (a slice has fewer multiprocessors) goes before the catalogue.
-    Without a capability the name decides.
     """
     version = _whole(major, 1, _LATEST_MAJOR), _whole(minor, 0, _LATEST_MINOR)
-    if not isinstance(name, str):
+    if version[0] is None or version[1] is None or not isinstance(name, str):
         return None
     sms = _whole(sm_count, 1, MOST_MULTIPROCESSORS)
     memory = _whole(memory_bytes, 1, 2**50)
+    capability = Capability(version[0], version[1])
     try:
         device = identify(name[:LONGEST], sm_count=sms, memory_bytes=memory)
-        if version[0] is not None and version[1] is not None:
-            capability = Capability(version[0], version[1])
-            if device is None or device.capability != capability:
-                device = by_capability(capability)
+        if device is None or device.capability != capability:
+            device = by_capability(capability)
     except BadInput:
-        return None
-    if device is None:
         return None
     return replace(
         device,
@@ -53,6 +49,14 @@ def traced_device(
         sm_count=sms or device.sm_count,
         memory_bytes=memory or device.memory_bytes,
     )
+
+
+def named_device(name: object) -> Device | None:
+    """Return the catalogue's GPU of this name, for files that say no more of it; None: not known."""
+    try:
+        return identify(name[:LONGEST]) if isinstance(name, str) else None
+    except BadInput:
+        return None
 
 
 def likely_gpus(multiprocessors: int, kernels: Iterable[str]) -> list[str]:

@@ -35,11 +35,12 @@ from gpuadvise.advisor.timelines.collectives import collective_named, collective
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import MOST_MULTIPROCESSORS, traced_device
 from gpuadvise.advisor.timelines.host_events import EventKind
+from gpuadvise.advisor.timelines.kineto_rows import RepeatedEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpuadvise.advisor.timelines.activities import KernelRuns
+    from gpuadvise.advisor.timelines.activities import CallRuns, KernelRuns
     from gpuadvise.advisor.timelines.chrome import ChromeTrace, Event
     from gpuadvise.advisor.timelines.collectives import Collective
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
@@ -91,7 +92,8 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
     """Return *recording* with the events of *trace*; raises BadInput where no GPU worked."""
     recording.recorder = Recorder.PYTORCH
     reader = _Reader(recording)
-    handlers: dict[str, Callable[[Event], None]] = {
+    repeated = RepeatedEvents()
+    handlers: dict[str, Callable[[Event], KernelRuns | CallRuns | None]] = {
         "kernel": reader.kernel,
         "gpu_memcpy": reader.copy,
         "memcpy": reader.copy,
@@ -108,19 +110,20 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         "gpu_user_annotation": reader.gpu_annotation,
     }
     kept = 0
-    for number, event in trace.events(_WANTED):
+    for number, event in trace.events(_WANTED, repeated.take):
         category = event.get("cat")
         handle = handlers.get(category.lower()) if isinstance(category, str) else None
         if handle is None or event.get("ph") != "X":
             continue
         try:
-            handle(event)
+            repeated.learn(handle(event), event, trace.text)
         except _Unusable as error:
             recording.skip(number, str(error))
         kept += 1
-        if kept >= MOST_ACTIVITIES:
+        if kept + repeated.taken >= MOST_ACTIVITIES:
             recording.notes.append(f"Only the first {MOST_ACTIVITIES:,} activities were read.")
             break
+    repeated.finish()
     reader.finish()
     _read_header(trace.header, recording)
     _check_vendor(trace, recording)
@@ -144,8 +147,8 @@ class _Reader:
     def __post_init__(self) -> None:
         self._copy_calls = CopyCalls(self.recording)
 
-    def kernel(self, event: Event) -> None:
-        """Add a kernel."""
+    def kernel(self, event: Event) -> KernelRuns | None:
+        """Add a kernel; return the runs of its shape unless each run says more of itself."""
         start, end = _interval(event)
         args = _arguments(event)
         gpu = _gpu(event, args)
@@ -165,13 +168,15 @@ class _Reader:
             runs = self._new_shape(key, args)
         runs.add(start, end)
         activities = self.recording.gpus[gpu]
-        if runs.times is activities.communication_times:
+        communicates = runs.times is activities.communication_times
+        if communicates:
             activities.collectives.add(_collective(key[1], args), start, end)
         stream = args.get("stream")
         if isinstance(stream, int):
             runs.streams.add(stream)
         if args.get("graph node id"):
             runs.in_graphs += 1
+        return None if communicates else runs
 
     def _new_shape(self, key: tuple[Any, ...], args: dict[str, Any]) -> KernelRuns:
         gpu, name, registers, shared, grid, block = key
@@ -221,8 +226,8 @@ class _Reader:
         activities.memset_times.add(start, end)
         activities.memset_bytes += _count(args.get("bytes")) or 0
 
-    def call(self, event: Event) -> None:
-        """Add a call of the host."""
+    def call(self, event: Event) -> CallRuns | None:
+        """Add a call of the host; return the runs of its function unless they are joined with copies."""
         start, end = _interval(event)
         name = _text(event.get("name"))
         if name not in self.recording.calls and len(self.recording.calls) >= _MOST_NAMES:
@@ -237,6 +242,8 @@ class _Reader:
             correlation = _count(_arguments(event).get("correlation"))
             if correlation is not None:
                 self._copy_calls.add_call(correlation, asynchronous=calls.waits is None)
+            return None
+        return calls
 
     def overhead(self, event: Event) -> None:
         """Add time in which recording, or the loading of code, held up whatever call it was in."""

@@ -30,7 +30,7 @@ from gpuadvise.advisor.timelines.activities import (
 )
 from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, plain_name
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
-from gpuadvise.advisor.timelines.gpus import traced_device
+from gpuadvise.advisor.timelines.gpus import named_device, traced_device
 from gpuadvise.advisor.timelines.host_events import LEAST_NS, EventKind
 from gpuadvise.advisor.timelines.nsys_rows import (
     LaunchShape,
@@ -272,8 +272,12 @@ class _Export:
             return
         wanted = (number, "name", "computeMajor", "computeMinor", "smCount", "totalMemory")
         for number, name, major, minor, sms, memory in self.rows("TARGET_INFO_GPU", wanted):
-            device = traced_device(
-                name=name, major=major, minor=minor, sm_count=sms, memory_bytes=memory
+            device = (
+                traced_device(
+                    name=name, major=major, minor=minor, sm_count=sms, memory_bytes=memory
+                )
+                if "computeMajor" in have
+                else named_device(name)
             )
             if device is not None and isinstance(number, int) and len(recording.devices) < 64:
                 recording.devices[number] = device

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gpuadvise.advisor.backends.user_files import opened
-from gpuadvise.advisor.catalogue.lookup import LONGEST, identify
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.activities import (
     LATEST,
@@ -31,6 +30,7 @@ from gpuadvise.advisor.timelines.activities import (
 from gpuadvise.advisor.timelines.calls import plain_name
 from gpuadvise.advisor.timelines.collectives import collective_named
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
+from gpuadvise.advisor.timelines.gpus import named_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,8 +144,7 @@ class _Table:
             activities.memset_bytes += round(float(cells["Bytes"]) * scales["Bytes"])
         else:
             runs = self._runs(gpu, name, cells, scales)
-            runs.durations.add(end - start)
-            runs.times.add(start, end)
+            runs.add(start, end)
             activities = self.recording.gpu(gpu)
             if runs.times is activities.communication_times:
                 activities.collectives.add(collective_named(name), start, end)
@@ -196,10 +195,7 @@ class _Table:
             raise ValueError("no device")
         number = int(match[2])
         if number not in self.recording.gpus:
-            try:
-                device = identify(match[1][:LONGEST])
-            except BadInput:
-                device = None
+            device = named_device(match[1])
             if device is not None:
                 self.recording.devices[number] = device
         return number

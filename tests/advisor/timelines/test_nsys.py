@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines import nsys
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
@@ -198,3 +199,19 @@ def test_each_process_may_call_its_gpu_0(tmp_path: Path) -> None:
     assert (first.copy_ns, first.memset_ns, second.copy_ns) == (30_000, 1_000, 0)
     into = next(copies for copies in first.copies if copies.kind.path is CopyPath.H2D)
     assert into.kind.asynchronous
+
+
+def test_an_old_export_names_its_gpu_and_no_capability(tmp_path: Path) -> None:
+    path = exports.export(tmp_path / "report.sqlite")
+    with sqlite3.connect(path) as database:
+        database.execute("DROP TABLE TARGET_INFO_GPU")
+        database.execute("CREATE TABLE TARGET_INFO_GPU (vmId, deviceId, name, busLocation)")
+        database.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, 0, 'NVIDIA GeForce RTX 3080', '')")
+    database.close()
+    (recording,) = read_recordings(str(path))
+    assert recording.devices == {}  # two boards of that name
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE TARGET_INFO_GPU SET name = 'NVIDIA GeForce GTX 1050'")
+    database.close()
+    (recording,) = read_recordings(str(path))
+    assert recording.devices[0].capability == Capability(6, 1)

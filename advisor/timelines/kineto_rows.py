@@ -1,0 +1,109 @@
+"""Kernels and calls in the layout of PyTorch's profiler, text by text.
+
+Nearly all events of a large trace are kernels and calls that differ from an earlier one in their
+times, their correlation and the number of their operator alone. The rest of such a text tells whose
+runs they are, so that a few numbers are parsed instead of the whole event.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from operator import add
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.activities import CallRuns, KernelRuns
+from gpuadvise.advisor.timelines.chrome import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpuadvise.advisor.timelines.chrome import Event
+
+# Up to 15 digits: what is longer could be out of range.
+_EVENT = re.compile(
+    rb'\n  \{\r?\n[ \t]*+("ph": "X", "cat": "(?:kernel|cuda_runtime|cuda_driver)", "name": "[^\n]*+\n\s*+)'
+    rb'"ts": (\d{1,15}+(?:\.\d{1,9}+)?+), "dur": (\d{1,15}+(?:\.\d{1,9}+)?+),\s*+"args": \{\s*+'
+    rb'(?:"External id": \d{1,19}+,\s*+)?+([^\n]*?)"correlation": \d{1,19}+'
+    rb"([^{}\\]*+(?:\{[^{}\\]*+\}[^{}\\]*+)*+)\}\s*+\}"
+)
+_MOST_TEXTS = 100_000
+# Texts that hardly ever come again cost more than they save.
+_TRIED = 20_000
+
+
+@dataclass(slots=True)
+class _Runs:
+    """Runs that wait to be handed on: of a kernel's shape or of a function."""
+
+    target: KernelRuns | CallRuns
+    in_graph: bool
+    starts: list[int] = field(default_factory=list)
+    durations: list[int] = field(default_factory=list)
+
+    def hand_on(self) -> None:
+        """Give them to whose they are."""
+        ends = list(map(add, self.starts, self.durations))
+        if isinstance(self.target, KernelRuns):
+            self.target.extend(self.starts, ends, self.durations)
+            self.target.in_graphs += len(self.starts) if self.in_graph else 0
+        else:
+            self.target.durations.extend(self.durations)
+            slow = self.target.prompt_ns
+            long = [at for at, time in enumerate(self.durations) if time > slow]
+            if long:
+                self.target.add_times([self.starts[at] for at in long], [ends[at] for at in long])
+        self.starts.clear()
+        self.durations.clear()
+
+
+class RepeatedEvents:
+    """Texts of events whose runs are known, and what came of them since."""
+
+    def __init__(self) -> None:
+        self.taken = 0  # events
+        self._misses = 0
+        self._runs: list[_Runs] = []
+        # Where starts and durations go, by what is the same in the texts of such events.
+        self._appends: dict[tuple[bytes, ...], tuple[Callable[[int], None], ...]] = {}
+
+    def take(self, block: bytes) -> bytes:
+        """Take the known events out of *block*, and return it with these emptied."""
+        if self._misses > _TRIED and self.taken < self._misses:
+            return block
+        known = self._appends.get
+
+        def take(match: re.Match[bytes]) -> bytes:
+            head, begin, duration, between, behind = match.groups()
+            appends = known((head, between, behind))
+            if appends is None:
+                self._misses += 1
+                return match[0]
+            add_start, add_duration = appends
+            add_start(round(float(begin) * 1000))
+            add_duration(round(float(duration) * 1000))
+            return EMPTY
+
+        left = _EVENT.sub(take, block)
+        self.finish()
+        return left
+
+    def learn(self, target: KernelRuns | CallRuns | None, event: Event, text: bytes) -> None:
+        """Remember whose runs the *text* is of, which *event* was parsed of."""
+        if target is None or len(self._runs) >= _MOST_TEXTS:
+            return
+        match = _EVENT.match(text)
+        if match is None:
+            return
+        in_graph = isinstance(target, KernelRuns) and bool(event["args"].get("graph node id"))
+        head, _, _, between, behind = match.groups()
+        runs = _Runs(target, in_graph)
+        self._runs.append(runs)
+        self._appends[head, between, behind] = runs.starts.append, runs.durations.append
+
+    def finish(self) -> None:
+        """Hand on the runs that wait."""
+        for runs in self._runs:
+            if runs.starts:
+                self.taken += len(runs.starts)
+                runs.hand_on()
