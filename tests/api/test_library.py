@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 import gpuadvise
+from gpuadvise.advisor.backends.live import live_machine
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.api.notebook import html
+from gpuadvise.cli.blocks import Cell, Drawing, Fact, LabelledFacts, Line
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "cli" / "recorded"
@@ -192,3 +195,32 @@ def test_what_could_not_be_read_is_said() -> None:
     assert not answer.complete
     assert answer.notes
     assert answer.result.not_judged
+
+
+def test_measuring_needs_a_gpu() -> None:
+    if live_machine().gpus:
+        pytest.skip("there is one")
+    with pytest.raises(gpuadvise.GpuAdviseError, match="Measuring needs a live GPU") as error:
+        gpuadvise.measure("copies", quick=True)
+    assert error.value.exit_code == 3
+
+
+def test_drawings_keep_their_shape_in_notebooks() -> None:
+    drawn = html(
+        [Line("  told", indent=2), Drawing("a < b\n  c"), LabelledFacts((Fact("x", Cell("1")),))]
+    )
+    assert "<pre>a &lt; b\n  c</pre>" in drawn
+    assert "margin-left:2ch" in drawn
+    assert "<table><tbody>" in drawn
+
+
+def test_plain_values_are_written_as_options_take_them() -> None:
+    answer = gpuadvise.advise(
+        regs=32, block=(16, 16), grid=96, launch_bounds=(256, 2), gpu="h200",
+        read=2**30, write=2**30, time=2e-3, reported_rate=1e12, h2d=2**28, kernel_time=0.004, d2h=1e-3,
+        syncs=True,
+    )  # fmt: skip
+    given = answer.to_dict()["input"]
+    assert (given["block"], given["launch_bounds"]) == ("16x16", "256,2")
+    assert (given["time"], given["h2d"], given["d2h"]) == ("0.002s", "268435456B", "0.001s")
+    assert given["reported_rate"] == "1000000000000.0B/s"
