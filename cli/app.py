@@ -19,7 +19,6 @@ from gpuadvise.cli.colour import Colour, choose_colour
 from gpuadvise.cli.emit import emit, note, stream, terminal_columns
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.parameters import ArgumentSpec, OptionSpec
 from gpuadvise.cli.spellings import current
 from gpuadvise.cli.typer_private import Command, completion_items, taken_as_text
 
@@ -320,6 +319,8 @@ def _of_answers(own: Mapping[str, Any]) -> list[inspect.Parameter]:
 
 def _for_typer(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return *parameter* with Typer's option or argument in place of what a command says of it."""
+    from gpuadvise.cli.parameters import ArgumentSpec, OptionSpec
+
     kind, *described = get_args(parameter.annotation) or (None,)
     match described:
         case [OptionSpec() as spec]:
