@@ -41,6 +41,12 @@ def idle_gain(run: TracedRun, saved: float, how: str) -> Gain:
     )
 
 
+def idle_of(run: TracedRun, *causes: str) -> IdleCause | None:
+    """Return the longest idle time of *causes* of which a line of the program is known."""
+    known = [idle for idle in run.idle_causes if idle.cause in causes and idle.file is not None]
+    return max(known, key=lambda idle: idle.seconds, default=None)
+
+
 def held_by(cause: IdleCause | None) -> str:
     """Return what held the GPU up, as a sentence; nothing where the recording does not say."""
     if cause is None or cause.culprit is None:

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.application import Allocations
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
+from gpuadvise.advisor.facts.timing import HostMemory, Transfer
+from gpuadvise.advisor.transfers.copies import Direction
+from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority
@@ -115,3 +120,63 @@ def test_stacks_are_asked_for_where_pytorch_could_have_kept_them() -> None:
     for stacks, asked in ((False, True), (True, False), (None, False)):
         (said,) = found(work, **HOST | {"has_stacks": stacks})
         assert ("with_stack=True" in said.advice.action) == asked
+
+
+@pytest.mark.parametrize(
+    ("rule", "cause", "facts"),
+    [
+        (
+            "frequent-synchronization",
+            "synchronization",
+            {"timeline": {"waits": 50, "wait_idle_seconds": 0.3}},
+        ),
+        (
+            "launch-bound",
+            "launch",
+            {"timeline": {"launch_idle_seconds": 0.4, "busy_seconds": 0.1}},
+        ),
+        (
+            "repeated-allocations",
+            "allocation",
+            {
+                "allocations": Allocations(per_iteration=1, iterations=50),
+                "timeline": {"allocation_idle_seconds": 0.3},
+            },
+        ),
+        (
+            "pageable-transfers",
+            "copy",
+            {
+                "device": find("h200-sxm"),
+                "link": default_link_model(find("h200-sxm")),
+                "transfers": (
+                    Transfer(
+                        direction=Direction.H2D,
+                        bytes=1 << 30,
+                        memory=HostMemory.PAGEABLE,
+                        seconds=0.2,
+                    ),
+                ),
+            },
+        ),
+    ],
+)
+def test_findings_of_a_run_have_the_line_that_waits(
+    rule: str, cause: str, facts: dict[str, Any]
+) -> None:
+    idle = IdleCause(
+        cause=cause,
+        seconds=0.3,
+        culprit="aten::to",
+        culprit_seconds=0.2,
+        file="train.py",
+        line=96,
+        function="train",
+    )
+    given: dict[str, Any] = {"span_seconds": 1.0, "busy_seconds": 0.5, "kernels": 100}
+    given |= {"launches": 100, "idle_causes": (idle,)} | facts.pop("timeline", {})
+    rules = tuple(each for each in RULES if each.id == rule)
+    (said,) = run(rules, Facts(timeline=TracedRun(**given), **facts)).findings
+    assert said.advice.location is not None
+    assert (said.advice.location.file, said.advice.location.line) == ("train.py", 96)
+    assert "200 ms of it: aten::to, train, train.py:96." in said.advice.message

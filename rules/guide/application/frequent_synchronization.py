@@ -10,7 +10,7 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import span_gain
+from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
@@ -21,12 +21,13 @@ def check(timeline: TracedRun) -> Verdict:
     lost = timeline.lost_to_waits
     if not timeline.waits_often or timeline.share(lost) < WORTH_SAYING:
         return PASSED
+    idle = idle_of(timeline, "synchronization", "copy", "host-work")
     return Advice(
         message=(
             f"The host waits for the GPU {plural(timeline.waits, 'time')} beside "
             f"{plural(timeline.launches or timeline.kernels, 'launch', 'launches')}: after each wait "
             f"the GPU has nothing queued, {show_share(timeline.share(lost))} of the span in all."
-            f"{_values(timeline)}"
+            f"{_values(timeline)}{held_by(idle)}"
         ),
         action=(
             "Keep results on the GPU and look at them once, or every hundredth step. In PyTorch: "
@@ -41,6 +42,7 @@ def check(timeline: TracedRun) -> Verdict:
             traced("idle after waits", timeline.wait_idle_seconds, "s"),
             traced("span", timeline.span_seconds, "s"),
         ),
+        location=line_of(idle),
         gain=span_gain(timeline, lost, "idle time after waits, and the copies of single values"),
     )
 

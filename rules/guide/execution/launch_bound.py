@@ -27,7 +27,7 @@ from gpuadvise.rules.model import (
 )
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import NOTICEABLE, STARTING
-from gpuadvise.rules.traced import idle_gain
+from gpuadvise.rules.traced import held_by, idle_gain, idle_of, line_of
 from gpuadvise.rules.workload import blocks_of
 
 if TYPE_CHECKING:
@@ -145,12 +145,14 @@ def _recorded(timeline: TracedRun) -> Verdict:
     if not (timeline.launch_bound or timeline.late_launches):
         return PASSED
     idle, launches = timeline.launch_idle_seconds, timeline.launches
+    waiting = idle_of(timeline, "host-work", "launch")
     return Advice(
         message=(
             f"The GPU is idle for {show_share(timeline.share(idle))} of the span because the next "
             f"kernel is not there yet: {launches:,} launches for kernels of "
-            f"{show_seconds(timeline.median_kernel_seconds)} (median)."
+            f"{show_seconds(timeline.median_kernel_seconds)} (median).{held_by(waiting)}"
         ),
+        location=line_of(waiting),
         action=(
             "Record the launches once and replay them: a CUDA graph (cudaStreamBeginCapture, then "
             "cudaGraphLaunch). In PyTorch: torch.compile(model, mode='reduce-overhead') or "

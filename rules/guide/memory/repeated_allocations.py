@@ -19,7 +19,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import span_gain
+from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Allocations
@@ -33,6 +33,7 @@ def check(allocations: Allocations, timeline: TracedRun | None = None) -> Verdic
         return PASSED
     if allocations.stream_ordered and allocations.pool_keeps_memory is not False:
         return PASSED
+    idle = None if timeline is None else idle_of(timeline, "allocation")
     return Advice(
         message=_seen(allocations, calls, timeline),
         action=(
@@ -47,13 +48,17 @@ def check(allocations: Allocations, timeline: TracedRun | None = None) -> Verdic
         ),
         evidence=((given if timeline is None else traced)("allocations", calls, "calls"),),
         gain=None if timeline is None else _gain(timeline),
+        location=line_of(idle),
     )
 
 
 def _seen(allocations: Allocations, calls: int, timeline: TracedRun | None) -> str:
     if timeline is not None:
         idle = show_share(timeline.share(timeline.allocation_idle_seconds))
-        return f"{plural(calls, 'call')} that allocate keep the GPU idle for {idle} of the span."
+        line = held_by(idle_of(timeline, "allocation"))
+        return (
+            f"{plural(calls, 'call')} that allocate keep the GPU idle for {idle} of the span.{line}"
+        )
     return (
         f"{plural(allocations.per_iteration, 'allocation')} in each of "
         f"{plural(allocations.iterations, 'iteration')}: {calls:,} calls."

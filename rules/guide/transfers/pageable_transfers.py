@@ -31,7 +31,7 @@ from gpuadvise.rules.model import (
     undecided,
 )
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import span_gain
+from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -102,12 +102,15 @@ def _advice(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Advi
     end = "from" if copy.direction is Direction.H2D else "to"
     known = f"{end} pageable memory " if pageable else ""
     seen = given if timeline is None else traced
+    idle = None if timeline is None else idle_of(timeline, "copy")
     return Advice(
         message=(
             f"{show_bytes(copy.bytes)} ({copy.direction}){times} {known}{verb} "
             f"{show_seconds(now)}{per_copy}, {show_rate(copy.bytes / now)}; pinned memory would take about "
             f"{show_seconds(pinned)}, {show_rate(copy.bytes / pinned)}."
+            f"{'' if idle is None else f' The host waits in copies for {show_seconds(idle.seconds)}.'}{held_by(idle)}"
         ),
+        location=line_of(idle),
         action=(
             "Allocate the host buffer with cudaHostAlloc, or pin an existing one once with "
             "cudaHostRegister, and reuse it: pinning takes longer than one copy. In PyTorch: "
