@@ -9,7 +9,7 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.expectation import OF_A_KERNEL
-from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind, Location
+from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind, Location, Priority
 from gpuadvise.rules.thresholds import NOTICEABLE
 
 if TYPE_CHECKING:
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 _MOST = number(
     1e6, "largest gain that is said of a run", "factor", "where nothing is left of the span"
+)
+_WORTH_MORE_THAN_LOW = number(
+    1.1,
+    "gain of a run by one kernel's launch, of more than low priority",
+    "factor",
+    "our judgement: less is within what a launch's shape promises loosely",
 )
 
 
@@ -87,7 +93,8 @@ def with_half_the_bytes(run: TracedRun, seconds: float, bits: int) -> str:
 def in_span(outcome: Outcome, share: float | None) -> Outcome:
     """Return *outcome* about a kernel that takes *share* of a traced span, as a gain of the span.
 
-    A gain of less than 5 % of the span is none: a launch's shape alone promises it loosely.
+    A gain of less than 5 % of the span is none: a launch's shape alone promises it loosely. Up to a
+    tenth the finding is low.
     """
     if share is None or not isinstance(outcome, Advice):
         return outcome
@@ -106,4 +113,6 @@ def in_span(outcome: Outcome, share: float | None) -> Outcome:
         of_kernel=outcome.gain.upper_bound if timely else None,
         share=share,
     )
-    return replace(outcome, evidence=evidence, gain=gain)
+    little = gain.upper_bound < _WORTH_MORE_THAN_LOW
+    priority = Priority.LOW if little else outcome.priority
+    return replace(outcome, evidence=evidence, gain=gain, priority=priority)
