@@ -53,6 +53,14 @@ MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 RANGES = "NVTX_EVENTS"
+SYSTEM_CALLS = "OSRT_API"
+RANKS = "MPI_RANKS"
+MPI_CALLS = (
+    "MPI_P2P_EVENTS",
+    "MPI_COLLECTIVES_EVENTS",
+    "MPI_START_WAIT_EVENTS",
+    "MPI_OTHER_EVENTS",
+)
 _TABLES = (
     KERNELS,
     COPIES,
@@ -60,6 +68,9 @@ _TABLES = (
     CALLS,
     GRAPHS,
     RANGES,
+    SYSTEM_CALLS,
+    RANKS,
+    *MPI_CALLS,
     "StringIds",
     "TARGET_INFO_GPU",
     "TARGET_INFO_CUDA_DEVICE",
@@ -127,6 +138,8 @@ def read_nsys(path: Path) -> Recording:
         export.read_calls(recording)
         export.read_graphs(recording)
         export.read_ranges(recording)
+        export.read_host_calls(recording)
+        export.read_rank(recording)
     if not recording.gpus:
         raise BadInput(
             f"{quoted_path(path.name)} holds no work of a GPU.",
@@ -456,6 +469,28 @@ class _Export:
                 repeated.add(name, thread, start, end)
         for number, (start, end) in enumerate(repeated.steps(), 1):
             recording.ranges.add(number, start, end)
+
+    def read_host_calls(self, recording: Recording) -> None:
+        """Add the long calls of MPI, and of the system where no range says what they are for."""
+        tables = [(table, "textId") for table in MPI_CALLS]
+        if RANGES not in self.columns:
+            tables.append((SYSTEM_CALLS, "nameId"))
+        for table, column in tables:
+            if not {"start", "end", "globalTid", column} <= self.columns.get(table, set()):
+                continue
+            long = f"{_USABLE} AND end - start >= {LEAST_NS}"
+            rows = self.rows(table, ("start", "end", column, "globalTid"), long).fetchall()
+            names = self.names(row[2] for row in rows)
+            for start, end, number, thread in rows:
+                if number in names and isinstance(thread, int):
+                    recording.host_events.add(EventKind.OPERATOR, names[number], start, end, thread)
+
+    def read_rank(self, recording: Recording) -> None:
+        """Take the rank of a recording of one process of MPI."""
+        if "rank" in self.columns.get(RANKS, set()):
+            ranks = {rank for (rank,) in self.distinct(RANKS, ("rank",))}
+            rank = ranks.pop() if len(ranks) == 1 else None
+            recording.rank = rank if isinstance(rank, int) and 0 <= rank < 2**31 else None
 
     def read_calls(self, recording: Recording) -> None:
         """Add every call of the host."""

@@ -215,3 +215,42 @@ def test_an_old_export_names_its_gpu_and_no_capability(tmp_path: Path) -> None:
     database.close()
     (recording,) = read_recordings(str(path))
     assert recording.devices[0].capability == Capability(6, 1)
+
+
+MS = 1_000_000
+WORK: dict[str, list[tuple[object, ...]]] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": [
+        (at * MS, (at + 1) * MS, 0, 7, at, 1, 32, 264, 1, 1, 256, 1, 1, 0, 0, 0, None)
+        for at in (0, 11)
+    ],
+    "CUPTI_ACTIVITY_KIND_MEMCPY": [],
+    "CUPTI_ACTIVITY_KIND_MEMSET": [],
+    "CUPTI_ACTIVITY_KIND_RUNTIME": [(0, 5_000, 1, 0, 2, 0), (10_990_000, 10_995_000, 1, 11, 2, 0)],
+    "StringIds": [(1, "add"), (2, "cudaLaunchKernel_v7000"), (3, "MPI_Recv"), (4, "poll")],
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "name"),
+    [
+        ("MPI_P2P_EVENTS", "textId", 3),
+        ("MPI_COLLECTIVES_EVENTS", "textId", 3),
+        ("OSRT_API", "nameId", 4),
+    ],
+)
+def test_calls_of_mpi_and_of_the_system_name_what_fills_a_gap(
+    tmp_path: Path, table: str, column: str, name: int
+) -> None:
+    path = exports.export(tmp_path / "report.sqlite", rows=WORK)
+    with sqlite3.connect(path) as database:
+        database.execute(f"CREATE TABLE {table} (start, end, globalTid, {column})")
+        database.execute(f"INSERT INTO {table} VALUES (?, ?, 1, ?)", (2 * MS, 10 * MS, name))
+        database.execute("CREATE TABLE MPI_RANKS (globalPid, rank)")
+        database.execute("INSERT INTO MPI_RANKS VALUES (1, 3)")
+    database.close()
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    assert line.rank == 3
+    (gap,) = line.gaps
+    assert gap.culprit is not None
+    assert gap.culprit.name == ("MPI_Recv" if name == 3 else "poll")
