@@ -387,9 +387,10 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     yield from (Line(_offload_line(report.offload)) for report in advised.reports if report.offload)
     yield from _limits(advised)
     advice = tuple(finding for finding in findings if not finding.rule.process)
-    shown = advice if advised.everything else advice[: advised.most(TOP)]
+    groups = _groups(advised, advice)
+    shown = tuple(finding for group in groups for finding in group)
     names = dict(zip(map(id, shown), _kernels(advised, shown), strict=True))
-    for number, group in enumerate(_alike(shown, apart=advised.everything), 1):
+    for number, group in enumerate(groups, 1):
         yield from _finding(number, group[0], names[id(group[0])], advised.run, why=advised.why)
         if len(group) > 1:
             same = list(dict.fromkeys(_other(each, names[id(each)]) for each in group[1:]))
@@ -403,19 +404,33 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
         yield from _profiler(advised)
 
 
+def _groups(advised: AdviceReports, advice: Sequence[Finding]) -> list[list[Finding]]:
+    """Return the findings that a text shows, those in one group that are told as one.
+
+    Ranks of one program are told together, however many: of other findings the first are taken.
+    """
+    if advised.everything:
+        return [[finding] for finding in advice]
+    most = advised.most(TOP)
+    if any("ranks" in report.known for report in advised.reports):
+        return _alike(advice, of_ranks=True)[:most]
+    return _alike(advice[:most])
+
+
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
-def _alike(findings: Sequence[Finding], *, apart: bool) -> list[list[Finding]]:
-    """Return *findings* in groups that ask for the same but for numbers; each alone where *apart*.
+def _alike(findings: Sequence[Finding], *, of_ranks: bool = False) -> list[list[Finding]]:
+    """Return *findings* in groups that ask for the same but for numbers.
 
-    A place in a source has lines and repairs of its own, and a run is a program of its own.
+    A place in a source has lines and repairs of its own, and a run is a program of its own unless
+    it is one *of_ranks*.
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         place = finding.advice.location
         placed = place is not None and place.line is not None
-        own = apart or placed or finding.worse_than or finding.whole_run
+        own = placed or finding.worse_than or (finding.whole_run and not of_ranks)
         action = _NUMBER.sub("#", finding.advice.action)
         key = id(finding) if own else (finding.rule.id, finding.priority, action)
         groups.setdefault(key, []).append(finding)

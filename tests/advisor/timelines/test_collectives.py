@@ -212,3 +212,18 @@ def test_the_screen_says_who_holds_the_others_up(cli, folder: Path, case: str, w
     assert words in out
     assert "Collectives" in out
     assert "a faster kernel" not in out or "nccl" not in out.split("What could be won")[-1]
+
+
+def test_ranks_of_a_program_are_told_together(cli, folder: Path) -> None:
+    out = cli("advise", str(folder / "uneven_ranks")).out
+    assert "Give all ranks the same work" in out
+    assert "The 2 ranks wait 98" in out
+    assert "Rank 1 came last" in out
+    assert out.count("[uneven-ranks]") == 1
+    findings = json.loads(cli("advise", str(folder / "even_ranks"), "--json").out)["findings"]
+    uneven = [one for one in findings if one["rule"] == "uneven-ranks"]
+    assert [one["priority"] for one in uneven] == ["medium"]
+    rules = [one["rule"] for one in findings]
+    out = cli("advise", str(folder / "even_ranks")).out
+    for rule in set(rules):
+        assert out.count(f"[{rule}]") <= 1 or rules.count(rule) > 2, rule
