@@ -52,6 +52,8 @@ def schema_of(command: str) -> dict[str, Any]:
     if declared.input:
         properties["input"] = writer.value(declared.input)
     properties["result"] = results[0] if len(results) == 1 else {"anyOf": results}
+    named = {name: writer.value(kind) for name, kind in declared.named.items()}
+    definitions = {**named, **writer.definitions}
     return {
         "$schema": DIALECT,
         "$id": f"gpuadvise:{command}/1",
@@ -59,7 +61,7 @@ def schema_of(command: str) -> dict[str, Any]:
         **({"description": declared.description} if declared.description else {}),
         "allOf": [{"$ref": f"{_SHARED}envelope"}],
         "properties": properties,
-        **({"$defs": writer.definitions} if writer.definitions else {}),
+        **({"$defs": definitions} if definitions else {}),
     }
 
 

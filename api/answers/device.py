@@ -473,6 +473,7 @@ DECLARATION = AnswerDeclaration(
     command="device",
     title="JSON answer of gpuadvise device",
     description="Base units: bytes, hertz, watts, bytes per second, shares from 0 to 1. null is not known; reasons says why. With --all, result holds a list of devices. A saved answer is what --from reads.",
+    named={"gpu": GpuRecord, "telemetry": DeviceTelemetry},
     results=(
         DeviceResult,
         MachineResult,

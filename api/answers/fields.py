@@ -63,7 +63,10 @@ def record(kind: type[T]) -> type[T]:
 
 @record
 class AnswerDeclaration:
-    """The JSON answer of a command: its *input*, and the records that its result may be."""
+    """The JSON answer of a command: its *input*, and the records that its result may be.
+
+    *named* are definitions of its schema that others may refer to, by their names.
+    """
 
     command: str
     title: str
@@ -71,4 +74,4 @@ class AnswerDeclaration:
     description: str = ""
     input: type[Record] | None = None
     device: Literal["none", "may be", "always"] = "may be"
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, type[Record]] = field(default_factory=dict)

@@ -448,6 +448,7 @@ DECLARATION = AnswerDeclaration(
     title="JSON answer of gpuadvise occupancy",
     description="Sizes in bytes, shares from 0 to 1, counts per SM unless the name says block. null is not known, not asked, or no limit. With --sweep or --all-cc, result holds one row per value; a line of --batch has the fields of $defs/answer.",
     input=OccupancyInput,
+    named={"answer": OccupancyFigures},
     results=(
         OccupancyResult,
         OccupancySweep,
