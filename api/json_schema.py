@@ -43,7 +43,10 @@ def schema_of(command: str) -> dict[str, Any]:
     """Return the schema of the answer of *command*; what several answers hold stays in ``common.json``."""
     declared = declaration_of(command)
     records = [*declared.results, *([declared.input] if declared.input else [])]
-    writer = _Writer(_used_often(records))
+    names = {kind: name for name, kind in declared.named.items()}
+    writer = _Writer(_used_often(records) | names.keys(), names)
+    for kind in names:
+        writer.value(kind)
     results = [writer.value(kind) for kind in declared.results]
     properties: dict[str, Any] = {"schema": {"const": f"gpuadvise.{command}/1"}}
     if declared.device != "may be":
@@ -52,8 +55,6 @@ def schema_of(command: str) -> dict[str, Any]:
     if declared.input:
         properties["input"] = writer.value(declared.input)
     properties["result"] = results[0] if len(results) == 1 else {"anyOf": results}
-    named = {name: writer.value(kind) for name, kind in declared.named.items()}
-    definitions = {**named, **writer.definitions}
     return {
         "$schema": DIALECT,
         "$id": f"gpuadvise:{command}/1",
@@ -61,14 +62,14 @@ def schema_of(command: str) -> dict[str, Any]:
         **({"description": declared.description} if declared.description else {}),
         "allOf": [{"$ref": f"{_SHARED}envelope"}],
         "properties": properties,
-        **({"$defs": definitions} if definitions else {}),
+        **({"$defs": writer.definitions} if writer.definitions else {}),
     }
 
 
 def shared_schema() -> dict[str, Any]:
     """Return the schema of what all answers share: the envelope, findings, the GPU."""
     records = [kind for kind in vars(common).values() if _is_record(kind) and kind is not Record]
-    writer = _Writer(frozenset(records), reference="#/$defs/")
+    writer = _Writer(frozenset(records))
     for kind in records:
         writer.value(kind)
     return {
@@ -99,9 +100,9 @@ def _envelope() -> dict[str, Any]:
 class _Writer:
     """Writes records as schemas; those of *often* once, among the *definitions*, by reference."""
 
-    def __init__(self, often: frozenset[type], reference: str = "#/$defs/") -> None:
+    def __init__(self, often: frozenset[type], names: Mapping[type, str] | None = None) -> None:
         self.often = often
-        self.reference = reference
+        self.names = names or {}
         self.definitions: dict[str, Any] = {}
 
     def value(self, hint: Any) -> dict[str, Any]:
@@ -164,19 +165,14 @@ class _Writer:
         }
 
     def _record(self, kind: type[Record]) -> dict[str, Any]:
-        name = _name(kind)
-        if (
-            kind.__module__ == common.__name__
-            and self.reference == "#/$defs/"
-            and kind not in self.often
-        ):
-            return {"$ref": f"{_SHARED}{name}"}
+        name = self.names.get(kind) or _name(kind)
         if kind not in self.often:
-            return self._fields(kind)
+            shared = kind.__module__ == common.__name__
+            return {"$ref": f"{_SHARED}{name}"} if shared else self._fields(kind)
         if name not in self.definitions:
             self.definitions[name] = {}  # a record may hold itself
             self.definitions[name] = self._fields(kind)
-        return {"$ref": f"{self.reference}{name}"}
+        return {"$ref": f"#/$defs/{name}"}
 
     def _fields(self, kind: type[Record]) -> dict[str, Any]:
         meanings = meanings_of(kind)
