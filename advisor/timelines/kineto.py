@@ -80,6 +80,7 @@ MEMORIES = {
 _FACTORS = {"aten::mm": 0, "aten::addmm": 1, "aten::bmm": 0, "aten::baddbmm": 1}
 _MOST_NAMES = 10_000
 _LONGEST_WORD = 100
+_NUMBERS = (int, float)
 _STEP = re.compile(r"ProfilerStep#(\d{1,9})$")
 # Blocks for each multiprocessor are written with six digits.
 _NEARLY = 1e-3
@@ -375,11 +376,10 @@ def _other_maker(trace: ChromeTrace) -> str | None:
 
 def _interval(event: Event) -> tuple[int, int]:
     """Return start and end in nanoseconds."""
-    start, duration = event.get("ts"), event.get("dur")
-    if type(start) not in (int, float) or type(duration) not in (int, float):
+    start: Any = event.get("ts")
+    duration: Any = event.get("dur")
+    if type(start) not in _NUMBERS or type(duration) not in _NUMBERS:
         raise _Unusable("its times are not numbers")
-    assert isinstance(start, int | float)
-    assert isinstance(duration, int | float)
     if not (-LATEST < start * 1000 < LATEST and duration * 1000 < LATEST):
         raise _Unusable("its times are out of range")
     if duration < 0:

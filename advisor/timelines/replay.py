@@ -40,6 +40,9 @@ class Replay:
     def add(self, gaps: Intervals) -> None:
         """Replay the work behind *gaps*."""
         saved = self.saved_ns
+        ahead = self._interval is None or not gaps.ends or self._interval[0] >= gaps.ends[-1]
+        if ahead and self._passed_ns - self._begun_ns <= saved:
+            return  # nothing is removed before these gaps that was not won already
         for start, end in gaps:
             earlier = self._removed_until(end) - self._begun_ns
             saved = min(saved + end - start, earlier) if earlier > saved else saved
