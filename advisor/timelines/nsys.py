@@ -457,10 +457,12 @@ class _Export:
         for thread in threads:
             recording.host_events.called_from(thread)
         long = f"{_USABLE} AND end - start >= {LEAST_NS}"
-        rows = self.rows(RANGES, ("start", "end", "text", "textId", "globalTid"), long).fetchall()
-        names = self.names(row[3] for row in rows)
+        names = {}
+        if "textId" in self.columns[RANGES]:
+            names = self.names(row[0] for row in self.distinct(RANGES, ("textId",)))
         repeated = RepeatedRanges()
-        for start, end, text, number, thread in rows:
+        wanted = ("start", "end", "text", "textId", "globalTid")
+        for start, end, text, number, thread in self.rows(RANGES, wanted, long):
             name = text[:LONGEST_NAME] if isinstance(text, str) else names.get(number)
             if name is None or not isinstance(thread, int):
                 continue

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Fewer tell no typical one.
 FEWEST = 3
 _MOST = 10_000
+_MOST_RANGES = 1_000_000  # of all names
 # Starts that are kept of each kernel, to find the one that each step runs once.
 MOST_STARTS = 512
 # Of the kernels' time: so much must come as often as the steps, or a multiple of that.
@@ -73,6 +74,7 @@ class RepeatedRanges:
 
     def __init__(self) -> None:
         self._ranges: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        self._kept = 0
 
     def add(self, name: str, thread: int, start: int, end: int) -> None:
         """Add one range."""
@@ -82,8 +84,9 @@ class RepeatedRanges:
             if len(self._ranges) >= _MOST:
                 return
             ranges = self._ranges[key] = []
-        if len(ranges) < _MOST:
+        if len(ranges) < _MOST and self._kept < _MOST_RANGES:
             ranges.append((start, end))
+            self._kept += 1
 
     def steps(self) -> list[tuple[int, int]]:
         """Return the ranges that look most like steps: one after the other, for the longest time."""
