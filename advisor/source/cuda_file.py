@@ -397,7 +397,9 @@ class CudaFile:
                 )
             if not variable.constant or variable.parameter:
                 return False
-            return variable.value is None or self.is_constant(variable.value, function, depth + 4)
+            if variable.value is None or self._is_constexpr(variable):
+                return True
+            return self.is_constant(variable.value, function, depth + 4)
         if kind in ("qualified_identifier", "template_function"):
             return True
         if kind == "field_expression":
@@ -414,6 +416,13 @@ class CudaFile:
         return bool(node.children) and all(
             self.is_constant(c, function, depth + 1) for c in node.children
         )
+
+    def _is_constexpr(self, variable: Variable) -> bool:
+        """Whether the compiler must know the value of *variable*, however it is computed."""
+        declaration = variable.node.parent
+        if declaration is None:
+            return False
+        return b"constexpr" in self.text.content[declaration.start : variable.node.start]
 
     def type_of(self, node: Node, function: SourceFunction | None, depth: int = 0) -> str:
         """Return the type of an expression, UNKNOWN where the file does not say."""

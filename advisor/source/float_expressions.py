@@ -80,7 +80,7 @@ def whole_expression(context: RuleContext, node: Node) -> Node:
         if above.kind in _EXPRESSION:
             top = above
         elif above.kind == "argument_list" and (
-            _is_mixed_call(above.parent) or _picks_double(context, above.parent)
+            _is_mixed_call(context, above.parent) or _picks_double(context, above.parent)
         ):
             top = above.parent if above.parent is not None else above
         else:
@@ -100,14 +100,18 @@ def _picks_double(context: RuleContext, call: Node | None) -> bool:
     )
 
 
-def _is_mixed_call(call: Node | None) -> bool:
+def _is_mixed_call(context: RuleContext, call: Node | None) -> bool:
+    """Whether *call* is of a function of two numbers that computes in the larger of their types.
+
+    A literal handed to any other function takes the type of its parameter when the program is compiled.
+    """
     return (
         call is not None
         and call.kind == "call_expression"
         and len(call.children) == 2
-        and call.children[0].kind == "identifier"
         and len(call.children[1].children) == 2
-        and call.children[0].end - call.children[0].start <= 5
+        and context.file.callee(call) in _TWO_ARGUMENTS
+        and context.file.callee(call) not in context.file.names.returns
     )
 
 
@@ -125,11 +129,9 @@ def mixes_float(context: RuleContext, top: Node, literal: Node) -> bool:
             stack.extend(c for c in node.children if c.holds(literal))
         elif node.kind in _EXPRESSION:
             stack.extend(node.children)
-        elif (
-            node.kind == "call_expression"
-            and _is_mixed_call(node)
-            and (context.file.callee(node) in _TWO_ARGUMENTS)
-        ) or (node.holds(literal) and _picks_double(context, node)):
+        elif _is_mixed_call(context, node) or (
+            node.holds(literal) and _picks_double(context, node)
+        ):
             stack.extend(node.children[1].children)
         elif node.kind != "number_literal":
             kind = context.type_of(node)
@@ -149,7 +151,7 @@ def _meets_operator(context: RuleContext, literal: Node) -> bool:
             operand = above.children[1] if above.children[0] is node else above.children[0]
             # Doubles of the author's own are excluded: this one comes from another literal.
             return context.type_of(operand) in ("float", "double")
-        if above.kind == "argument_list" and _is_mixed_call(above.parent):
+        if above.kind == "argument_list" and _is_mixed_call(context, above.parent):
             return any(context.type_of(c) == "float" for c in above.children if c is not node)
         if above.kind not in ("parenthesized_expression", "unary_expression"):
             return False

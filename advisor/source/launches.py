@@ -79,8 +79,8 @@ class Launches:
         self._is_read = True
         for function in self._file.functions:
             for launch in self.of(function):
-                if sides := block_sides(self._file, function, launch.block):
-                    self._widths.setdefault(launch.kernel, []).append(sides[0])
+                if width := _block_width(self._file, function, launch.block):
+                    self._widths.setdefault(launch.kernel, []).append(width)
                 for place, argument in enumerate(launch.arguments):
                     value = _number(self._file, function, argument)
                     if value is not None:
@@ -128,16 +128,28 @@ def threads_of(file: CudaFile, function: SourceFunction, block: Node) -> int | N
 
 def block_sides(file: CudaFile, function: SourceFunction, block: Node) -> tuple[int, ...] | None:
     """Return the sides of a block that a number, a dim3, or a variable of either gives."""
+    sides = tuple(_number(file, function, node) for node in _side_nodes(file, function, block))
+    known = tuple(side for side in sides if side is not None)
+    return known if known and len(known) == len(sides) else None
+
+
+def _block_width(file: CudaFile, function: SourceFunction, block: Node) -> int | None:
+    """Return the threads along x of a block, whatever its other sides are."""
+    sides = _side_nodes(file, function, block)
+    return _number(file, function, sides[0]) if sides else None
+
+
+def _side_nodes(file: CudaFile, function: SourceFunction, block: Node) -> list[Node]:
+    """Return the sides of a block as they are written, empty where they do not stand in the function."""
     block = bare(block)
-    value = file.constant(block, function)
-    if value is not None:
-        return (value,)
+    if file.constant(block, function) is not None:
+        return [block]
     if block.kind == "call_expression" and file.callee(block) == "dim3":
-        return _sides(file, function, file.arguments(block))
+        return file.arguments(block)
     if block.kind == "initializer_list":
-        return _sides(file, function, block.children)
+        return block.children
     if block.kind != "identifier":
-        return None
+        return []
     name = file.at(block)
     variable = file.variable(name, block, function)
     if (
@@ -146,24 +158,18 @@ def block_sides(file: CudaFile, function: SourceFunction, block: Node) -> tuple[
         or variable.parameter
         or _changed(file, function, name)
     ):
-        return None
+        return []
     inner = variable.value
     if inner.holds(block):
-        return None
+        return []
     if variable.type == "dim3" and inner.kind in ("argument_list", "initializer_list"):
-        return _sides(file, function, inner.children)
+        return inner.children
     if variable.type == "dim3" and inner.kind == "parameter_list":
-        return _sides(file, function, [parameter.children[0] for parameter in inner.children])
+        return [parameter.children[0] for parameter in inner.children]
     if inner.kind == "call_expression" and file.callee(inner) == "dim3":
-        return _sides(file, function, file.arguments(inner))
-    number = file.constant(inner, function)
-    return (number,) if number is not None and inner.kind != "identifier" else None
-
-
-def _sides(file: CudaFile, function: SourceFunction, nodes: list[Node]) -> tuple[int, ...] | None:
-    sides = tuple(_number(file, function, node) for node in nodes)
-    known = tuple(side for side in sides if side is not None)
-    return known if known and len(known) == len(sides) else None
+        return file.arguments(inner)
+    is_number = inner.kind != "identifier" and file.constant(inner, function) is not None
+    return [inner] if is_number else []
 
 
 def _number(file: CudaFile, function: SourceFunction, node: Node) -> int | None:

@@ -151,7 +151,7 @@ def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
 def _sines_beside_cosines(context: RuleContext) -> Iterator[Diagnostic]:
     for call, argument in sines_beside_cosines(context):
         name = context.file.callee(call).replace("cos", "sin")
-        special = {"sinf": "sincosf", "sin": "sincos", "__sinf": "__sincosf"}[name]
+        special = {"sinf": "sincosf", "sin": "sincos"}[name]
         if special == "sincos" and context.type_of(argument) == "float":
             special = "sincosf"
         yield context.diagnostic(

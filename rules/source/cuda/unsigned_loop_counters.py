@@ -92,10 +92,21 @@ def _index_with(context: RuleContext, loop: Node, name: str) -> Node | None:
         if index.kind != "binary_expression" or context.type_of(index) not in ("uint", "int"):
             continue
         if any(
-            n.kind == "identifier" and context.at(n) == name for n in context.file.tree.below(index)
+            n.kind == "identifier" and context.at(n) == name and not _is_gathered(n, index)
+            for n in context.file.tree.below(index)
         ):
             return index
     return None
+
+
+def _is_gathered(name: Node, index: Node) -> bool:
+    """Whether *name* only chooses an element that *index* computes with: the counter itself is not scaled."""
+    for above in name.ancestors():
+        if above is index:
+            return False
+        if above.kind == "subscript_argument_list":
+            return True
+    return False
 
 
 CHECK = CudaCheck(

@@ -76,3 +76,4 @@ __device__ float other_cases(float x, int kind) {
   }
   return x;
 }
+__global__ void pair_of_intrinsics(float *x, float a) { x[0] = __sinf(a) + __cosf(a); }

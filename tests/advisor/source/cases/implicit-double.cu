@@ -93,3 +93,15 @@ using scalar = double;
 using scalar = float;
 #endif
 __global__ void either(scalar *out, scalar x) { out[0] = x * 0.1; }
+__device__ float between(float x, float y) { return x + y; }
+__device__ float mix(float x, float y) { return x - y; }
+__global__ void arguments_of_float_functions(float *x, float t) {
+  x[0] = fmaxf(t, 1.0);
+  x[1] = powf(t, 2.3);
+  x[2] = between(t, 0.3);
+  x[3] = mix(t, 0.3);
+  x[4] = __fdividef(t, 0.3);
+}
+__global__ void argument_of_the_larger_type(float *x, float t) {
+  x[0] = max(t, 0.3);  // expect: implicit-double
+}

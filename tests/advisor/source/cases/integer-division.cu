@@ -108,3 +108,8 @@ __global__ void beside_an_unknown_call(float *out, int n, int width) {
 __global__ void beside_an_intrinsic(unsigned *out, int n, int width) {
   for (int i = 0; i < n; ++i) out[i] = __popc(i % width);  // expect: integer-division
 }
+constexpr int rounded(int x) { return (x + 31) / 32 * 32; }
+__global__ void by_a_computed_constant(int *out, const int *in, int n) {
+  constexpr int LENGTH = rounded(16);
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i / LENGTH] + i % LENGTH;
+}

@@ -205,7 +205,18 @@ __global__ void by_reference(float *out, const float *in, int n) {
   place_of(threadIdx.x, n, row, column);
   for (int k = 0; k < n; ++k) out[threadIdx.x] += in[(row + threadIdx.x) * n + k];
 }
+__global__ void one_lane_along_x(float *out, int n, int m) {
+  int column = blockDim.y * blockIdx.y + threadIdx.y, row = blockDim.x * blockIdx.x + threadIdx.x;
+  if (column < n && row < m) out[row * n + column] = 1;
+}
+__global__ void many_lanes_along_x(float *out, int n, int m) {
+  int column = blockDim.y * blockIdx.y + threadIdx.y, row = blockDim.x * blockIdx.x + threadIdx.x;
+  if (column < n && row < m) out[row * n + column] = 1;  // expect: uncoalesced-access
+}
 int main(float *out, float *in, int n) {
+  const dim3 narrow(1, SIZE_OF_A_HEADER, 1), wide(32, SIZE_OF_A_HEADER, 1);
+  one_lane_along_x<<<dim3(n, n / 32), narrow>>>(out, n, n);
+  many_lanes_along_x<<<dim3(n, n / 32), wide>>>(out, n, n);
   int width = 5;
   short_rows_launched<<<n, 256>>>(out, in, n, 3);
   short_rows_launched<<<n, 256>>>(out, in, n, n);

@@ -58,3 +58,6 @@ __global__ void around_a_loop(float *out, const float *in, unsigned n, unsigned 
   for (unsigned row = 0; row < n; row++)
     for (int k = 0; k < m; k++) out[row + 1] += in[k];
 }
+__global__ void gathered_by_counter(int *out, const int *place, int n, int offset) {
+  for (unsigned i = 0; i < n; ++i) out[offset + place[i]] = 1;
+}

@@ -67,6 +67,6 @@ __device__ double conditional_code(double x) {
 }
 #endif
 __device__ float polar(float r, float phi) {
-  const float x = r * __cosf(phi), y = r * __sinf(phi);  // expect: general-math-functions
+  const float x = r * __cosf(phi), y = r * __sinf(phi);
   return x + y;
 }
