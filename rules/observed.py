@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.rules.model import Advice, Evidence, Examples, Kind, Location, Rule
+from gpuadvise.rules.model import Advice, Evidence, Examples, Kind, Location, Priority, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeAlias
 
     from gpuadvise.advisor.facts.code import Observation
-    from gpuadvise.rules.model import Check, Citation, Description, Priority, Topic, Verdict
+    from gpuadvise.rules.model import Check, Citation, Description, Topic, Verdict
 
     # From an observation to what is said of it and what to do.
     Words: TypeAlias = Callable[[Observation], tuple[str, str]]
@@ -112,4 +112,5 @@ def _advice(seen: Observation, words: Words, extra: tuple[Evidence, ...]) -> Adv
         evidence=(text, *extra),
         location=Location(file=seen.file, line=seen.line, column=seen.column, kernel=seen.kernel),
         reasoned=seen.message is not None,
+        priority=Priority.LOW if seen.minor else None,
     )

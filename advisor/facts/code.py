@@ -48,6 +48,7 @@ class Observation:
 
     *seen* is the text at that place, *detail* holds the words that the rule needs. *message* and
     *action* are what the reader of the file says of that very place; None where a person saw it.
+    Little is won at a place that is *minor*.
     """
 
     fault: str
@@ -59,6 +60,7 @@ class Observation:
     detail: Mapping[str, str] = field(default_factory=dict)
     message: str | None = None
     action: str | None = None
+    minor: bool = False
 
 
 def entries_of(code: Survey | None) -> tuple[Entry, ...]:

@@ -40,7 +40,8 @@ class Diagnostic:
     """One fault: *rule* names it, *seen* is the text at *where*.
 
     *message* says what is the matter there, *action* what to write instead. *edits* are the
-    mechanical form of *action*; () where a person has to decide. *kernel* is the function.
+    mechanical form of *action*; () where a person has to decide. *kernel* is the function. It is *minor*
+    where what stands around it shows that little is won, whatever the rule is worth elsewhere.
     """
 
     rule: str
@@ -52,6 +53,7 @@ class Diagnostic:
     kernel: str | None = None
     edits: tuple[TextEdit, ...] = ()
     detail: Mapping[str, str] = field(default_factory=dict)
+    minor: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,4 +25,5 @@ def observation_of(seen: Diagnostic) -> Observation:
         detail=seen.detail,
         message=seen.message,
         action=seen.action,
+        minor=seen.minor,
     )

@@ -175,6 +175,7 @@ class RuleContext:
         *,
         edits: tuple[TextEdit, ...] = (),
         end: int | None = None,
+        minor: bool = False,
         **detail: str,
     ) -> Diagnostic:
         """Return a diagnostic at *node*."""
@@ -192,6 +193,7 @@ class RuleContext:
             kernel=self.function.name,
             edits=() if any(self._holds_more(edit) for edit in edits) else edits,
             detail=detail,
+            minor=minor,
         )
 
     def _holds_more(self, edit: TextEdit) -> bool:

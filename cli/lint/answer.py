@@ -110,7 +110,11 @@ def verdict(
 
     Raises BadInput where a gate would pass because every file is of another vendor's compiler.
     """
-    met = [d for d in seen if (least := rules.limit(d.file)) and meets(least, d.rule)]
+    met = [
+        d
+        for d in seen
+        if (least := rules.limit(d.file)) and least.meets(rule_of(d.rule).category, _priority(d))
+    ]
     limit = rules.gate([d.file for d in met] or [*(s.path for s in read), *(i.path for i in left)])
     if met:
         return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
@@ -130,8 +134,12 @@ def verdict(
     return (), Exit.RAN if is_complete(read) else Exit.UNAVAILABLE
 
 
+def _priority(seen: Diagnostic) -> Priority:
+    return Priority.LOW if seen.minor else rule_of(seen.rule).priority
+
+
 def meets(limit: FailOn, rule: str) -> bool:
-    """Return whether a finding of *rule* meets *limit*."""
+    """Return whether some finding of *rule* meets *limit*."""
     judged = rule_of(rule)
     return limit.meets(judged.category, judged.priority)
 
@@ -151,7 +159,7 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
         "rule": rule.id,
         "topic": str(rule.topic),
         "category": str(rule.category),
-        "priority": str(rule.priority),
+        "priority": str(_priority(seen)),
         "confidence": str(rule.confidence or Confidence.LIKELY),
         "title": rule.title,
         "message": seen.message,
@@ -171,14 +179,14 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
 
 def _row(seen: Diagnostic) -> dict[str, Any]:
     values = (
-        seen.file, seen.where.line, seen.where.column, seen.rule, str(rule_of(seen.rule).priority),
+        seen.file, seen.where.line, seen.where.column, seen.rule, str(_priority(seen)),
         seen.kernel, seen.message, seen.action, bool(seen.edits),
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 
 
 def _result(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> dict[str, Any]:
-    priorities = [rule_of(d.rule).priority for d in seen]
+    priorities = [_priority(d) for d in seen]
     return {
         "files": len(read),
         **{str(p): priorities.count(p) for p in Priority},
@@ -230,11 +238,11 @@ def _blocks(
     for source in read:
         lines = source.lines() if source.linted.diagnostics else []
         for diagnostic in source.linted.diagnostics:
-            where, rule = diagnostic.where, rule_of(diagnostic.rule)
+            where, priority = diagnostic.where, _priority(diagnostic)
             place = f"{inert(diagnostic.file)}:{where.line}:{where.column}"
             if cell := source.cells.get(where.line):
                 place += f" (code cell {cell[0]}, line {cell[1]})"
-            yield Line(f"{place}: {str(rule.priority).upper()} {rule.id}", _TONES[rule.priority])
+            yield Line(f"{place}: {str(priority).upper()} {diagnostic.rule}", _TONES[priority])
             yield Drawing(partial(_excerpt, lines, where))
             yield Line(inert(diagnostic.message), indent=4)
             yield Line(inert(diagnostic.action), indent=4)
@@ -253,7 +261,7 @@ def _blocks(
     hip = sum(source.linted.hip for source in read)
     if hip:
         yield Line(f"{plural(hip, 'file')} of HIP not checked: lint knows CUDA.", Tone.FAINT)
-    counts = [(p, sum(rule_of(d.rule).priority is p for d in seen)) for p in Priority]
+    counts = [(p, sum(_priority(d) is p for d in seen)) for p in Priority]
     words = and_list([f"{count} {p}" for p, count in counts if count])
     if not read:
         reason = "was found" if whole else "could be read"
