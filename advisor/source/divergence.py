@@ -66,6 +66,8 @@ def differs_between_lanes(context: RuleContext, name: Node, depth: int = 0) -> b
     variable = context.file.variable(words, name, context.function)
     if variable is None or variable.parameter or variable.constant or variable.dimensions:
         return False
+    if variable.numbers_threads:
+        return False
     if words in context.handed_out:
         return True
     changes = context.changes(variable)

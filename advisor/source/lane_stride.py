@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.source.divergence import differs_between_lanes
-from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.source.scopes import LOOP_MACRO, ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import LaneStride, Variance
 
@@ -57,6 +57,8 @@ def _of_name(context: RuleContext, name: Node, depth: int) -> LaneStride | None:
         variance, stride = context.variances.of(name), None
         if variance in (Variance.UNIFORM, Variance.WARP):
             stride = LaneStride(number=0, rest=frozenset((words,)))
+        elif variable is not None and variable.numbers_threads:
+            stride = LaneStride(number=1)
         elif variance is Variance.LANE and variable is not None:
             value = _only_value(context, variable)
             stride = lane_stride(context, value, depth + 1) if value is not None else None
@@ -72,7 +74,7 @@ def _joined(
     if left.is_zero and right.is_zero:
         return LaneStride(number=0, rest=left.rest | right.rest)
     if operator in ("+", "-"):
-        return _sum(left, right, -1 if operator == "-" else 1)
+        return sum_of_strides(left, right, -1 if operator == "-" else 1)
     if operator == "*" and left.is_zero:
         return _scaled(context, right, node.children[0])
     if operator == "*" and right.is_zero:
@@ -90,7 +92,8 @@ def _names(context: RuleContext, root: Node) -> Iterator[str]:
             yield context.at(node)
 
 
-def _sum(left: LaneStride, right: LaneStride, sign: int) -> LaneStride | None:
+def sum_of_strides(left: LaneStride, right: LaneStride, sign: int) -> LaneStride | None:
+    """Return the stride of *left* plus *sign* times *right*, None where it has no single factor."""
     rest = left.rest | right.rest
     if right.is_zero:
         return LaneStride(number=left.number, factors=left.factors, rest=rest)
@@ -130,7 +133,9 @@ def _only_value(context: RuleContext, variable: Variable) -> Node | None:
 def is_kernel_with_lanes(context: RuleContext) -> bool:
     """Whether the function is a kernel that looks at threadIdx.x."""
     function = context.function
-    return function.place is ExecutionSpace.KERNEL and function.says(b"threadIdx.x")
+    if function.place is not ExecutionSpace.KERNEL:
+        return False
+    return function.says(b"threadIdx.x") or function.says(LOOP_MACRO)
 
 
 def lanes_along_x(context: RuleContext) -> int:

@@ -62,6 +62,9 @@ _DECLARATORS = frozenset(
     ("pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator",
      "init_declarator", "function_declarator")
 )  # fmt: skip
+# Macros of many programs for a loop over all threads of a grid, whose first argument numbers them:
+# CUDA_KERNEL_LOOP(i, n) { ... } reads as a function in the kernel.
+LOOP_MACRO = b"KERNEL_LOOP"
 INTEGERS = frozenset(("bool", "char", "uchar", "short", "ushort", "int", "uint", "llong", "ullong"))
 NARROW = frozenset(("char", "uchar", "short", "ushort"))
 
@@ -80,7 +83,7 @@ class Variable:
     """A declared name, its type, and the stretch of the file where it is visible.
 
     *constant* says that it is const, constexpr, or a template parameter; *value* is the
-    expression that it starts with.
+    expression that it starts with. It *numbers_threads* where a macro counts it along threadIdx.x.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Variable:
     shared: bool = False
     restrict: bool = False
     parameter: bool = False
+    numbers_threads: bool = False
     value: Node | None = None
     dimensions: tuple[Node, ...] = ()
 
@@ -332,6 +336,25 @@ def _collect(function: SourceFunction, variables: dict[str, list[Variable]]) -> 
         declarator = node.child("lambda_declarator", "abstract_function_declarator")
         for v in _parameters(declarator, text, names, node) if declarator else ():
             variables.setdefault(v.name, []).append(v)
+    for node in function.nodes("function_definition") if function.says(LOOP_MACRO) else ():
+        if counter := _counter_of_macro(node, text):
+            variables.setdefault(counter.name, []).append(counter)
+
+
+def _counter_of_macro(node: Node, text: SourceText) -> Variable | None:
+    """Return what ``CUDA_KERNEL_LOOP(i, n) { ... }`` counts, None for a function."""
+    declarator = _declarator(node)
+    parameters = declarator.child("parameter_list") if declarator is not None else None
+    if declarator is None or parameters is None or not parameters.children:
+        return None
+    title = declarator.children[0]
+    first = parameters.children[0]
+    if LOOP_MACRO not in text.content[title.start : title.end] or len(first.children) != 1:
+        return None
+    return Variable(
+        name=text[first.start : first.end], type="int", start=node.start, end=node.end, node=first,
+        numbers_threads=True,
+    )  # fmt: skip
 
 
 def _scope(node: Node) -> Node:

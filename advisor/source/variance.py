@@ -99,6 +99,8 @@ class Variances:
         for variables in function.variables.values():
             for variable in variables:
                 key = (variable.name, variable.start)
+                if variable.numbers_threads:
+                    self._known[key] = Variance.LANE
                 if variable.node.kind == "init_declarator" and variable.value is not None:
                     yield key, None if variable.type.endswith("*") else variable.value
                 elif variable.type.endswith("*") and not variable.parameter:

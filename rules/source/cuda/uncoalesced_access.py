@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.source.array_access import (
+    array_access,
+    is_loaded_by_address,
+    sparse_accesses,
+)
 from gpuadvise.advisor.source.lane_stride import (
     ELEMENT_BYTES,
     is_address,
     is_kernel_with_lanes,
-    lane_stride,
     lanes_along_x,
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
@@ -22,7 +27,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
-    from gpuadvise.advisor.source.scopes import Variable
     from gpuadvise.advisor.source.tree import Node
     from gpuadvise.advisor.source.variance import LaneStride
 
@@ -35,56 +39,83 @@ _LONG_ROW = number(
 # A product or a shift in an index, or in an integer that may become one; not the number of a thread.
 _PRODUCT = re.compile(
     rb"\[[^\[\];]*(?:\*|<<)[^\[\];]*\]"
+    rb"|\*[ \t]*(?:const\s+|__restrict__\s+)?\w+\s*=[^;=]*\*|\+=[^;=]*\*"
     rb"|\b(?:int|unsigned|long|u?int\w*|auto|\w+_t|const \w+|INDEX\w*)\s+(?:\w+\s*=[^;=,]*,\s*)*\w+"
     rb"\s*=[^;=]*(?:\*(?!\s*(?:block|grid))|<<)"
 )
-_COMPARING = frozenset(("<", "<=", ">", ">=", "!="))
+_FIELD_OF_ELEMENT = re.compile(rb"\]\s*\.")
+_SPARSE = number(
+    4.0, "bytes moved for each that is used", "", "our judgement: of smaller ones L1 keeps the rest"
+)
+# What tells that one side numbers rows or columns and the other is how many or how long they are.
+_TELLING = frozenset(("<", "<=", ">", ">=", "!=", "*"))
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Arrays in global memory of which neighbouring threads take elements a row apart; one per array."""
-    if not is_kernel_with_lanes(context) or not context.function.matches(_PRODUCT):
+    if not is_kernel_with_lanes(context):
         return
-    pointers = {p.name: p.type for p in context.function.parameters if p.type.count("*") == 1}
+    if not (context.function.matches(_PRODUCT) or context.function.matches(_FIELD_OF_ELEMENT)):
+        return
     reported: set[str] = set()
     for access in context.function.nodes("subscript_expression"):
-        if len(access.children) != 2 or len(access.children[1].children) != 1:
+        if is_address(context, access) and not is_loaded_by_address(context, access):
             continue
-        name = context.at(access.children[0])
-        if name not in pointers or name in reported or is_address(context, access):
+        reached = array_access(context, access)
+        if reached is None or reached.parameter.name in reported:
             continue
-        stride = lane_stride(context, access.children[1].children[0])
-        if stride is None or not _is_row_apart(context, stride, pointers[name]):
-            continue
-        variable = context.file.variable(name, access, context.function)
-        if variable is None or not variable.parameter or _is_replaced(context, variable):
+        name, stride = reached.parameter.name, reached.stride
+        if not _is_row_apart(context, stride, reached.parameter.type):
             continue
         if reached_by_few_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
             continue
         reported.add(name)
+        narrow = _may_be_narrow(context, access, stride)
         yield context.diagnostic(
             "uncoalesced-access", access,
-            f"Neighbouring threads access elements of {name} that are {_distance(stride)} apart: {_cost(stride)}",
+            f"Neighbouring threads access elements of {name} that are {_distance(stride)} apart"
+            f"{' unless blocks are one thread wide' if narrow else ''}: {_cost(stride)}",
             "Let threadIdx.x run along the fastest index: exchange rows and columns in the layout or among the threads, or "
             "load the rows into shared memory with neighbouring threads on neighbouring elements.",
-            stride=_distance(stride),
+            stride=_distance(stride), minor=narrow,
         )  # fmt: skip
+    yield from _parts_of_elements(context, reported)
 
 
-def _is_replaced(context: RuleContext, parameter: Variable) -> bool:
-    """Whether the kernel lets *parameter* point to something else, which may be shared memory."""
+def _may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bool:
+    """Whether threads along y may be the neighbours: they take the elements side by side, and no launch is seen."""
+    if context.launches.widths(context.function.name) or not context.function.says(b"threadIdx.y"):
+        return False
+    indices = (context.file.variable(name, access, context.function) for name in stride.rest)
     return any(
-        context.file.operator(change) == "="
-        and context.root_name(change.children[1]) != parameter.name
-        for change in context.changes(parameter)
+        i is not None and i.value is not None and "threadIdx.y" in context.at(i.value)
+        for i in indices
     )
+
+
+def _parts_of_elements(context: RuleContext, reported: set[str]) -> Iterator[Diagnostic]:
+    for access, sparse in sparse_accesses(context):
+        name = sparse.parameter.name
+        if name in reported or sparse.apart < SECTOR or sparse.used * _SPARSE > sparse.apart:
+            continue
+        if reached_by_few_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
+            continue
+        yield context.diagnostic(
+            "uncoalesced-access", access,
+            f"Each thread takes {sparse.used} bytes of {name}, and its neighbour's lie {sparse.apart} bytes further on: "
+            "a warp moves a sector of 32 bytes for each lane.",
+            "Keep one array for each field, so that neighbouring threads take neighbouring words."
+            if sparse.of_structures else
+            "Let neighbouring threads take neighbouring elements: store the ones that are used side by side.",
+            stride=f"{sparse.apart} bytes",
+        )  # fmt: skip
 
 
 def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     """Whether the lanes surely are a long row apart, or one whose length the kernel is given.
 
-    A factor is the length of a row where the rest of the index is compared with it: a step of a
-    convolution or of a vector may be one.
+    A factor is the length of a row where the rest of the index is compared with it, or is a row number
+    for it elsewhere, as in a transpose: a step of a convolution or of a vector may be one.
     """
     size = ELEMENT_BYTES.get(kind.rstrip("*"), 0)
     if not stride.factors:
@@ -93,7 +124,7 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     if launched is not None and launched * (size or WORD) < _LONG_ROW:
         return False
     return any(
-        context.file.operator(node) in _COMPARING
+        context.file.operator(node) in _TELLING
         and any(
             _plain(context, side) in stride.rest and _plain(context, bound) in stride.factors
             for side, bound in (node.children, node.children[::-1])

@@ -213,6 +213,91 @@ __global__ void many_lanes_along_x(float *out, int n, int m) {
   int column = blockDim.y * blockIdx.y + threadIdx.y, row = blockDim.x * blockIdx.x + threadIdx.x;
   if (column < n && row < m) out[row * n + column] = 1;  // expect: uncoalesced-access
 }
+#define CUDA_1D_KERNEL_LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
+__global__ void rows_by_pointer(float *out, const float *in, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float *x = in + row * columns;
+  float *y = &out[row * columns];
+  for (int k = 0; k < columns; ++k) {
+    float value = x[k];  // expect: uncoalesced-access
+    y[k] = 2 * value;    // expect: uncoalesced-access
+  }
+}
+__global__ void pointer_moved_on(float *out, const float *in, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  in += row * columns;
+  float sum = 0;
+  for (int k = 0; k < columns; ++k) {
+    sum += in[k];  // expect: uncoalesced-access
+  }
+  out[row] = sum;
+}
+__global__ void rows_by_loop_of_macro(float *out, const float *in, int rows, int columns) {
+  CUDA_1D_KERNEL_LOOP(row, rows) {
+    const float *x = in + row * columns;
+    for (int k = 0; k < columns; ++k) {
+      out[row] += x[k];  // expect: uncoalesced-access
+    }
+  }
+}
+__global__ void pointer_of_a_block(float *out, const float *in, int columns) {
+  const float *x = in + blockIdx.x * columns;
+  for (int k = threadIdx.x; k < columns; k += blockDim.x) out[k] += x[k];
+}
+__global__ void pointer_to_shared_memory(float *out, int columns) {
+  __shared__ float rows[4096];
+  float *x = rows + threadIdx.x * columns;
+  for (int k = 0; k < columns; ++k) x[k] = k;
+  out[threadIdx.x] = x[0];
+}
+__global__ void pointer_set_anew(float *out, const float *in, const float *other, int columns) {
+  const float *x = in + threadIdx.x * columns;
+  x = other;
+  for (int k = 0; k < columns; ++k) out[threadIdx.x] += x[k];
+}
+__global__ void pointer_to_a_column(float *out, const float *in, int rows, int columns) {
+  const float *x = in + blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < rows; ++k) out[threadIdx.x] += x[k * columns];
+}
+__global__ void transposed_without_guard(float *out, const float *in, int n) {
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  out[x * n + y] = in[y * n + x];  // expect: uncoalesced-access
+}
+__global__ void transposed_through_cache(float *out, const float *in, int n) {
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  out[y * n + x] = __ldg(&in[x * n + y]);  // expect: uncoalesced-access
+}
+__global__ void every_sixteenth(float *out, const float *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i * 16];  // expect: uncoalesced-access
+}
+__global__ void all_of_sixteen(float *out, const float *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 16; ++k) out[i] += in[i * 16 + k];
+}
+__global__ void half_of_eight(float *out, const float *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i * 8] + in[i * 8 + 1] + in[i * 8 + 2] + in[i * 8 + 3];
+}
+struct Particle { float x, y, z, mass; float3 speed, force; int kind, id; };
+struct Point { float x, y, z, w; };
+__global__ void one_field(float *out, const Particle *particles, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = particles[i].mass;  // expect: uncoalesced-access
+}
+__global__ void most_fields(float *out, Particle *particles, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = particles[i].mass * (particles[i].x + particles[i].y + particles[i].z) + particles[i].speed.x;
+}
+__global__ void whole_structures(Particle *out, const Particle *particles, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = particles[i];
+}
+__global__ void small_structures(float *out, const Point *points, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = points[i].x;
+}
 int main(float *out, float *in, int n) {
   const dim3 narrow(1, SIZE_OF_A_HEADER, 1), wide(32, SIZE_OF_A_HEADER, 1);
   one_lane_along_x<<<dim3(n, n / 32), narrow>>>(out, n, n);
