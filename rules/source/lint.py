@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 # What only HIP writes, and what a file names that means CUDA as well or instead.
 _HIP = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\(", re.MULTILINE)
 _CUDA = re.compile(rb"\bcuda[A-Z_]\w+|[<\"/]cuda|cooperative_groups|nvcuda")
+# What only a file of tests writes: how fast its kernels are matters little. Faults that break kernels stay.
+_TESTS = re.compile(
+    rb"^[ \t]*(?:#[ \t]*include[ \t]*[<\"](?:gtest/|catch2/|doctest|boost/test)"
+    rb"|(?:TYPED_)?TEST(?:_F|_P|_CASE)?[ \t]*\(|BOOST_AUTO_TEST_CASE)",
+    re.MULTILINE,
+)
+_BREAKING = frozenset(("divergent-barriers", "exceeded-launch-bounds", "impossible-launch"))
 # A Python file that names none of these says nothing about a GPU.
 _LIBRARIES = (b"torch", b"cupy", b"numba", b"triton")
 
@@ -88,11 +96,16 @@ def _linted_cuda(text: SourceText, selected: frozenset[str]) -> LintedFile:
     facts = read_cuda(text)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
     facts.tree.release()
+    if _TESTS.search(text.content):
+        diagnostics = {
+            key: d if d.rule in _BREAKING else replace(d, minor=True)
+            for key, d in diagnostics.items()
+        }
     file = _linted(
         text,
         diagnostics.values(),
         selected,
-        unparsed=facts.tree.unparsed,
+        unparsed=tuple(_unread(facts)),
         dropped=facts.preprocessed.dropped,
     )
     return replace(file, not_understood=_hides_kernels(facts))
@@ -106,7 +119,24 @@ def _hides_kernels(facts: CudaFile) -> bool:
     code = facts.preprocessed.text
     if not facts.functions and facts.tree.unparsed:
         return _KERNEL in code
-    return any(_KERNEL in code[start:end] for start, end in facts.tree.unparsed)
+    return any(_KERNEL in code[start:end] for start, end in _unread(facts))
+
+
+def _unread(facts: CudaFile) -> Iterator[tuple[int, int]]:
+    """Yield the stretches of unknown syntax, without the functions in them that were read all the same."""
+    code = facts.preprocessed.text
+    read = sorted((f.node.start, f.node.end) for f in facts.functions)
+    starts = [start for start, _ in read]
+    for start, end in facts.tree.unparsed:
+        at = start
+        for function_start, function_end in read[
+            bisect_left(starts, start) : bisect_left(starts, end)
+        ]:
+            if at < function_start and not code[at:function_start].isspace():
+                yield at, function_start
+            at = max(at, function_end)
+        if (at < end and not code[at:end].isspace()) or start == end:
+            yield at, max(at, end)
 
 
 def _linted(

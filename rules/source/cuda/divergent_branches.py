@@ -45,7 +45,17 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "Let whole warps take one path: number the work so that the condition changes only between "
                 "warps (threadIdx.x / warpSize), or give the first lanes the work and leave the last idle.",
                 end=condition.end,
+                minor=_stands_beside_work(context, node),
             )
+
+
+def _stands_beside_work(context: RuleContext, node: Node) -> bool:
+    """Whether the function has loops besides the ones around *node*: a tree at the end of them is soon done."""
+    loops = context.function.nodes(*LOOPS)
+    around = [loop for loop in loops if loop.holds(node)]
+    return bool(around) and any(
+        not loop.holds(node) and not any(outer.holds(loop) for outer in around) for loop in loops
+    )
 
 
 def _alternating(context: RuleContext, condition: Node) -> Node | None:

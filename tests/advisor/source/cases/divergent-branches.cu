@@ -130,3 +130,10 @@ __global__ void eighth(float *a, int n) {
     work(a);
   }
 }
+__global__ void tree_of_remainders(float *x) {
+  for (int step = 1; step < blockDim.x; step *= 2) {
+    if (threadIdx.x % (2 * step) == 0) {  // expect: divergent-branches
+      x[threadIdx.x] += x[threadIdx.x + step];
+    }
+  }
+}
