@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.advisor.source.preprocessor import Preprocessed, preprocessed
 from gpuadvise.advisor.source.scopes import (
     INTEGERS,
@@ -153,6 +154,7 @@ class CudaFile:
     tree: Tree
     names: Names
     functions: list[SourceFunction]
+    build: Build = UNKNOWN_BUILD
     _bounds: dict[str, int | None] | None = None
     _callers: dict[str, list[tuple[SourceFunction, Node]]] = field(default_factory=dict)
     _loops: dict[str, bool] = field(default_factory=dict)
@@ -618,10 +620,10 @@ def _folded(operator: str, left: Fraction, right: Fraction) -> Fraction | None:
     return None
 
 
-def read_cuda(text: SourceText) -> CudaFile:
+def read_cuda(text: SourceText, build: Build = UNKNOWN_BUILD) -> CudaFile:
     """Return the facts of a CUDA source file; syntax that is not understood is left out.
 
-    Raises BadInput when a single declaration is larger than the parser is given, and TooCostly.
+    Macros that the *build* defines stand for their values where the file does not define them. Raises BadInput when a single declaration is larger than the parser is given, and TooCostly.
     """
     plain = preprocessed(text.content, text.file)
     pieces = (plain.text[start:end] for start, end in pieces_of(plain.text))
@@ -632,12 +634,16 @@ def read_cuda(text: SourceText) -> CudaFile:
             hint="Leave generated files out.",
         )
     tree = parse(plain.text, text.file)
+    for name, value in build.definitions.items():
+        plain.macros.setdefault(name, value)
     names = Names()
     for name, body in plain.macros.items():
         if body and re.fullmatch(r"[A-Za-z_][\w ]*\**", body):
             names.aliases[name] = body
     functions = functions_of(tree, text, names)
-    return CudaFile(text=text, preprocessed=plain, tree=tree, names=names, functions=functions)
+    return CudaFile(
+        text=text, preprocessed=plain, tree=tree, names=names, functions=functions, build=build
+    )
 
 
 __all__ = [

@@ -235,9 +235,10 @@ def _shown_timelines(paths: Iterable[str], device: Device | None) -> Iterator[Ti
 
 
 def _linted(data: bytes, file: str) -> LintedFile:
+    from gpuadvise.advisor.backends.build_files import build_of
     from gpuadvise.rules.source.lint import lint_file
 
-    return lint_file(data, file)
+    return lint_file(data, file, build_of(file))
 
 
 def _state(choice: Choice) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.build_files import build_of
 from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted_path
+from gpuadvise.advisor.source.build import UNKNOWN_BUILD
 from gpuadvise.advisor.source.diagnostic import LintedFile
 from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
@@ -143,8 +145,12 @@ def _read(path: str) -> bytes:
 
 def linted_source(path: str, data: bytes, select: Collection[str], *, python: bool) -> SourceFile:
     """Return what *data*, the content of *path*, shows of the rules *select*."""
-    lint = lint_python if python else lint_cuda
-    return SourceFile(path=path, data=data, linted=lint(data, path, select=select), python=python)
+    if python:
+        linted = lint_python(data, path, select=select)
+    else:
+        build = UNKNOWN_BUILD if path == STDIN else build_of(path)
+        linted = lint_cuda(data, path, select=select, build=build)
+    return SourceFile(path=path, data=data, linted=linted, python=python)
 
 
 # C++ that launches kernels and calls the runtime; what is no source by its name is told by content.

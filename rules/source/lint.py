@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
 from gpuadvise.advisor.source.diagnostic import LintedFile
 from gpuadvise.advisor.source.launches import Launches
@@ -39,9 +40,14 @@ _LIBRARIES = (b"torch", b"cupy", b"numba", b"triton")
 
 
 def lint_cuda(
-    data: bytes, file: str, *, select: Collection[str] = (), ignore: Collection[str] = ()
+    data: bytes,
+    file: str,
+    *,
+    select: Collection[str] = (),
+    ignore: Collection[str] = (),
+    build: Build = UNKNOWN_BUILD,
 ) -> LintedFile:
-    """Return the faults of a CUDA source file.
+    """Return the faults of a CUDA source file that is compiled as *build* says.
 
     Raises BadInput when *data* is no text, or larger than lint reads.
     """
@@ -49,7 +55,7 @@ def lint_cuda(
     if b"hip" in text.content and _HIP.search(text.content) and not _CUDA.search(text.content):
         return LintedFile(file=file, diagnostics=(), hip=True)
     with _no_collection():
-        return _linted_cuda(text, _chosen(CUDA_RULES, select, ignore))
+        return _linted_cuda(text, _chosen(CUDA_RULES, select, ignore), build)
 
 
 def lint_python(
@@ -71,7 +77,7 @@ def lint_python(
     return _linted(text, diagnostics.values(), selected)
 
 
-def lint_file(data: bytes, file: str) -> LintedFile:
+def lint_file(data: bytes, file: str, build: Build = UNKNOWN_BUILD) -> LintedFile:
     """Return the faults of a source that its name tells: CUDA, a Python script or a notebook.
 
     Loops without a pragma are among those of CUDA: what was compiled proves or clears them. Raises
@@ -81,7 +87,7 @@ def lint_file(data: bytes, file: str) -> LintedFile:
         return lint_python(read_notebook(data, file).code, file)
     if file.endswith(".py"):
         return lint_python(data, file)
-    return lint_cuda(data, file, select=CUDA_RULES)
+    return lint_cuda(data, file, select=CUDA_RULES, build=build)
 
 
 def _chosen(
@@ -92,8 +98,8 @@ def _chosen(
     return frozenset(chosen).difference(ignore)
 
 
-def _linted_cuda(text: SourceText, selected: frozenset[str]) -> LintedFile:
-    facts = read_cuda(text)
+def _linted_cuda(text: SourceText, selected: frozenset[str], build: Build) -> LintedFile:
+    facts = read_cuda(text, build)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
     facts.tree.release()
     if _TESTS.search(text.content):

@@ -121,6 +121,8 @@ def _powered(context: RuleContext, call: Node, base: Node, power: Power, kind: s
 
 
 def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
+    if name.endswith("f") and context.file.build.fast_math:
+        return  # an intrinsic, which is faster than sinpif
     arguments = context.file.arguments(call)
     factor = pi_factor(context, arguments[0]) if arguments else None
     if factor is None:
@@ -137,6 +139,8 @@ def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Dia
 
 def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
     for node, dividend, root, kind in reciprocal_roots(context):
+        if kind == "float" and context.file.build.fast_math:
+            continue  # the compiler writes rsqrt by itself
         special = "rsqrtf" if kind == "float" else "rsqrt"
         written = f"{special}({context.at(root)})"
         exact = kind == "double" or context.type_of(dividend) == "float"
@@ -152,6 +156,8 @@ def _sines_beside_cosines(context: RuleContext) -> Iterator[Diagnostic]:
     for call, argument in sines_beside_cosines(context):
         name = context.file.callee(call).replace("cos", "sin")
         special = {"sinf": "sincosf", "sin": "sincos"}[name]
+        if name == "sinf" and context.file.build.fast_math:
+            continue  # intrinsics share nothing
         if special == "sincos" and context.type_of(argument) == "float":
             special = "sincosf"
         yield context.diagnostic(

@@ -70,8 +70,11 @@ def _is_repeated(context: RuleContext, call: Node) -> bool:
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
-    """Accurate single-precision functions that a kernel calls in a loop; once per function."""
-    if context.function.place is not ExecutionSpace.KERNEL:
+    """Accurate single-precision functions that a kernel calls in a loop; once per function.
+
+    A build with fast math has made them intrinsics already.
+    """
+    if context.function.place is not ExecutionSpace.KERNEL or context.file.build.fast_math:
         return
     if not context.function.matches(_INTRINSIC_WORDS):
         return
