@@ -428,7 +428,7 @@ def _wins_less_than(advice: Advice, least: float) -> bool:
 
 
 def _low_if(advice: Advice, low: bool) -> Advice:
-    return replace(advice, priority=Priority.LOW) if low else advice
+    return advice.but(priority=Priority.LOW) if low else advice
 
 
 # What these change is the caller's: precision, and copies.
@@ -508,7 +508,7 @@ def _is_valid_answer(answer: object) -> bool:
 def _placed(advice: Advice, kernel: str | None) -> Advice:
     if kernel is None or advice.location is not None:
         return advice
-    return advice.at(_place(kernel))
+    return advice.but(location=_place(kernel))
 
 
 @lru_cache(maxsize=8)

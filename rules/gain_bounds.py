@@ -184,11 +184,11 @@ def bounded(
     if rule.family is Family.GRID:
         advice = _with_coalescing(advice, profile, shares)
     if other_kernel and rule.family is Family.GRID and few_warps:
-        shares, advice = _kept(shares, _OPERATIONS), replace(advice, gain=None)
+        shares, advice = _kept(shares, _OPERATIONS), advice.but(gain=None)
     elif other_kernel and rule.family not in _SAME_KERNEL:
-        shares, advice = _kept(shares, _BYTES), replace(advice, gain=None)
+        shares, advice = _kept(shares, _BYTES), advice.but(gain=None)
     elif rule.family is Family.COALESCING and few_warps:  # a warp instead of a thread per row
-        advice = replace(advice, gain=None)
+        advice = advice.but(gain=None)
     if advice.gain is None and unread_units(profile):
         return advice  # what is left over is not known
     unit, share = _busiest_after(shares, advice.relief or {})
@@ -201,8 +201,10 @@ def bounded(
         share,
     )
     if advice.gain is None or advice.gain.upper_bound > left.upper_bound:
-        return replace(advice, gain=left)
-    return replace(advice, gain=replace(advice.gain, kind=GainKind.KERNEL_TIME))
+        return advice.but(gain=left)
+    if advice.gain.kind is GainKind.KERNEL_TIME:
+        return advice
+    return advice.but(gain=replace(advice.gain, kind=GainKind.KERNEL_TIME))
 
 
 # Another kernel of a library moves the same bytes. It does the same operations, too, unless another size or
@@ -242,7 +244,7 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
     }
     if Unit.L2 in relief:
         relief[Unit.L2] /= _L2_AHEAD
-    return replace(advice, relief=relief)
+    return advice.but(relief=relief)
 
 
 # Shares below this are noise of a counter.
@@ -279,7 +281,7 @@ def bounded_by_start(advice: Advice, rule: Rule, seconds: float | None) -> Advic
         return advice
     how = f"{show_seconds(seconds)} / about {show_seconds(EMPTY)}, the time of an empty kernel"
     most = max(1.0, seconds / EMPTY)
-    return replace(advice, gain=Gain(kind=GainKind.KERNEL_TIME, upper_bound=most, how=how))
+    return advice.but(gain=Gain(kind=GainKind.KERNEL_TIME, upper_bound=most, how=how))
 
 
 # What such a change takes from a kernel is bytes, or operations: these bound it no longer.
@@ -306,7 +308,7 @@ def bounded_by_times(advice: Advice, rule: Rule, facts: Facts) -> Advice:
     gain = advice.gain
     if gain.upper_bound <= left.upper_bound if gain else priority_of(rule, advice) is Priority.LOW:
         return advice
-    return replace(advice, gain=left)
+    return advice.but(gain=left)
 
 
 _DEVICE_MEMORY = "device memory"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
@@ -59,9 +60,14 @@ _LIBRARY = r"cutlass|_fusion|\bDevice[A-Z]\w+Kernel|cublas|cudnn|cusparse|cufft|
 
 def may_be_replaced(kernel: str, profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether *kernel* is no library's own, and no unit of it is at its best."""
-    if library_of(kernel) or re.search(_LIBRARY, kernel):
+    if _at_its_best(limiter) and not _multiplies_halves(profile):
         return False
-    return not _at_its_best(limiter) or _multiplies_halves(profile)
+    return not _is_of_library(kernel)
+
+
+@lru_cache(maxsize=1024)
+def _is_of_library(kernel: str) -> bool:
+    return bool(library_of(kernel) or re.search(_LIBRARY, kernel))
 
 
 def _at_its_best(limiter: Limiter | None) -> bool:

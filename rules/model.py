@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -191,23 +192,13 @@ class Advice:
     separate: bool = False
     reasoned: bool = False
 
-    def at(self, location: Location) -> Advice:
-        """Return the same advice at *location*: a third of the time that `replace` takes."""
-        return Advice(
-            message=self.message,
-            action=self.action,
-            evidence=self.evidence,
-            gain=self.gain,
-            location=location,
-            priority=self.priority,
-            confidence=self.confidence,
-            relief=self.relief,
-            left=self.left,
-            also=self.also,
-            broken=self.broken,
-            separate=self.separate,
-            reasoned=self.reasoned,
-        )
+    def but(self, **changes: Any) -> Advice:
+        """Return the same advice with *changes*: in half of the time that `replace` takes."""
+        return Advice(**(dict(zip(_PARTS, _PARTS_OF(self), strict=True)) | changes))
+
+
+_PARTS = tuple(each.name for each in fields(Advice))
+_PARTS_OF = attrgetter(*_PARTS)
 
 
 @dataclass(frozen=True, slots=True)

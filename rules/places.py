@@ -63,7 +63,7 @@ def _at_definition(line: RuleLine, facts: Facts) -> RuleLine:
     if not isinstance(advice, Advice) or at is None or _has_place(line) or facts.kernel is None:
         return line
     where = Location(file=at[0], line=at[1], kernel=facts.kernel)
-    return RuleLine(rule=line.rule, outcome=advice.at(where))
+    return RuleLine(rule=line.rule, outcome=advice.but(location=where))
 
 
 def _has_place(line: RuleLine) -> bool:

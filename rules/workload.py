@@ -144,7 +144,10 @@ def follows_chains(profile: KernelProfile) -> bool | None:
     Hardly an instruction stands between loads, each uses a word of a sector of which L1 has nothing else
     that is asked for, and warps wait for nothing but them. None where the page does not tell.
     """
-    loads, hits, wait = profile.global_loads, l1_hits(profile), profile.top_stall
+    wait = profile.top_stall
+    if wait is not None and not waits_for(profile, Stall.LONG_SCOREBOARD, share=_CHAINED_WAIT):
+        return False
+    loads, hits = profile.global_loads, l1_hits(profile)
     instructions = profile.instructions or 0.0
     counted = loads.requests is not None and instructions > 0
     every = (loads.requests or 0.0) / instructions if counted else None
@@ -153,7 +156,6 @@ def follows_chains(profile: KernelProfile) -> bool | None:
         loads.used_bytes is None or 0 < loads.used_bytes <= _ONE_WORD,
         loads.sectors_per_request is None or loads.sectors_per_request >= _APART,
         hits is None or hits <= CHAINED_HITS,
-        wait is None or waits_for(profile, Stall.LONG_SCOREBOARD, share=_CHAINED_WAIT),
     )
     if not all(signs):
         return False

@@ -291,7 +291,7 @@ class KernelProfile(_Computed):
         """The pipe closest to its peak, with its share of it."""
         return max(self.pipes.items(), key=lambda pipe: pipe[1], default=None)
 
-    @property
+    @cached_property  # and for this, on products
     def multiply_adds(self) -> float | None:
         """Fused multiply-adds of 16 or 32 bits as a share of all instructions; None unless pure.
 
@@ -372,7 +372,7 @@ class KernelProfile(_Computed):
             return None
         return min(1.0, self.memory_pipes_busy / (_SCHEDULERS * self.issue_busy))
 
-    @property
+    @cached_property
     def float_operations(self) -> Mapping[str, float]:
         """Operations outside of tensor cores by type: fp64, fp32, fp16; a fused one counts two.
 
@@ -422,7 +422,7 @@ class KernelProfile(_Computed):
             tensor=dtype.endswith(TENSOR),
         )
 
-    @property
+    @cached_property
     def launch(self) -> Launch | None:
         """The launch as the occupancy model sees it; None where no launch can be like that."""
         if self.block is None:

@@ -149,6 +149,7 @@ def in_single_precision(name: str) -> bool:
     return bool(re.search(_SINGLE_PRECISION, name)) and not re.search(_NOT_SINGLE, name)
 
 
+@lru_cache(maxsize=1024)  # three rules ask, launch after launch of one name
 def could_use_tf32(name: str) -> bool:
     """Return whether whoever calls the FP32 matrix kernel *name* can have it made in TF32 instead."""
     return not re.search(_NOT_SINGLE, name) and bool(

@@ -251,7 +251,7 @@ def test_placed_advice_differs_in_its_place_alone() -> None:
     )
     assert all(getattr(whole, field.name) for field in fields(Advice) if field.name != "location")
     place = Location(kernel="blur")
-    assert whole.at(place) == replace(whole, location=place)
+    assert whole.but(location=place) == replace(whole, location=place)
 
 
 def test_the_json_form_is_the_contract() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.units import Unit
@@ -154,7 +155,8 @@ def check(
     launch: Launch | None = None,
 ) -> Verdict:
     """Advise when name and profile show work that a library has a kernel for; low by name alone."""
-    if not may_be_replaced(kernel, profile, limiter):
+    named = _operation(kernel)
+    if (profile.instructions and named is None) or not may_be_replaced(kernel, profile, limiter):
         return PASSED
     if not profile.instructions:
         return PASSED if profile.instructions == 0 else undecided("profile.instructions")
@@ -162,16 +164,21 @@ def check(
         return PASSED  # untiled-product says more, as tree-reduction does
     if launch is not None and isinstance(tree_words(profile, launch, limiter), int):
         return PASSED
+    return PASSED if named is None else _advice(*named, profile)
+
+
+@lru_cache(maxsize=1024)
+def _operation(kernel: str) -> tuple[str, Operation] | None:
+    """Return the first operation that the name of *kernel* says, with the words that do."""
     short = kernel.partition("(")[0]
-    for operation in _OPERATIONS:
-        if (found := operation.name.search(short)) and not _QUANTISED.search(short):
-            return _advice(found[0], operation, operation.shown(profile), profile)
-    return PASSED
+    if _QUANTISED.search(short):
+        return None
+    said = ((operation.name.search(short), operation) for operation in _OPERATIONS)
+    return next(((found[0], operation) for found, operation in said if found), None)
 
 
-def _advice(
-    name: str, operation: Operation, shown: tuple[Evidence, ...], profile: KernelProfile
-) -> Advice:
+def _advice(name: str, operation: Operation, profile: KernelProfile) -> Advice:
+    shown = operation.shown(profile)
     seen = (
         f", and the profile fits it: {shown[0].label} {_value(shown[0])}"
         if shown

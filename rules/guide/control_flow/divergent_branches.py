@@ -78,14 +78,14 @@ def check(
     Where warps wait for memory and leave most issue slots empty, idle lanes cost no time, unless
     they are so many that the loads of the others are all that is under way.
     """
-    conditions = advised(observations or (), RULE.id, _words)
+    conditions = advised(observations, RULE.id, _words) if observations else ()
     lanes = _lanes(launch)
     share = None if active_threads is None else active_threads / lanes
     if active_threads is None or share is None:
         return conditions
     waits = profile is not None and _waits_for_memory(profile, limiter)
     if share >= FEW / WARP_SIZE or (share >= FEWEST / WARP_SIZE and waits):
-        return (*conditions, PASSED)
+        return (*conditions, PASSED) if conditions else PASSED
     return (*conditions, _profiled(active_threads, lanes, profile, limiter))
 
 

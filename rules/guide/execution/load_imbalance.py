@@ -112,11 +112,11 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
 
 def _last_block_alone(profile: KernelProfile, limiter: Limiter) -> float | None:
     """Return how busy SMs are where one block is left to add up what all the others wrote; else None."""
-    active, blocks = active_share(profile), blocks_of(profile)
-    counts = profile.global_atomics.requests or 0.0
-    counted = blocks >= _MANY_BLOCKS and blocks <= counts <= COUNTED * blocks
-    few_waves = (profile.waves or 0.0) <= 1
-    if not counted or few_waves or active is None or library_of(profile.kernel):
+    counts, blocks = profile.global_atomics.requests or 0.0, blocks_of(profile)
+    if not (_MANY_BLOCKS <= blocks <= counts <= COUNTED * blocks and (profile.waves or 0.0) > 1):
+        return None
+    active = active_share(profile)
+    if active is None or library_of(profile.kernel):
         return None
     idle = (1 - active) * (profile.seconds or 0.0)
     shown = isinstance(limiter, Imbalance | LatencyBound | AtRoof)
@@ -125,7 +125,7 @@ def _last_block_alone(profile: KernelProfile, limiter: Limiter) -> float | None:
 
 def _uneven_among_few(profile: KernelProfile, limiter: Limiter) -> float | None:
     """Return how busy the SMs that have a block are, of a grid that leaves others without one and ends unevenly; else None."""
-    active = active_share(profile)
+    active = active_share(profile) if isinstance(limiter, TooLittleWork) else None
     if not isinstance(limiter, TooLittleWork) or active is None or not is_long(profile):
         return None
     among = min(1.0, active / limiter.share)

@@ -56,15 +56,15 @@ def check(
     run_share: float | None = None,
 ) -> Verdict:
     """Advise when the grid fills less than half of the device and nothing runs beside it."""
+    if profile is not None:
+        return PASSED  # underfilled-device and latency-bound know better what it waits for
     filled = waves(occupancy, sm_count, math.prod(grid))
     if concurrent or filled is None or filled.waves >= SMALL:
         return PASSED
-    if device.capability.major < FIRST_CONCURRENT or busy(profile, traffic, device):
+    if device.capability.major < FIRST_CONCURRENT or busy(None, traffic, device):
         return PASSED
     if isinstance(limiter, AtRoof):
         return PASSED  # beside another kernel it would wait for the same unit
-    if profile is not None:
-        return PASSED  # underfilled-device and latency-bound know better what it waits for
     fit = int(1 / filled.waves)
     matters = traffic or (work and work.seconds) or run_share is not None
     return Advice(

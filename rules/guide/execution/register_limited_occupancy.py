@@ -64,10 +64,12 @@ def check(
         return PASSED
     if occupancy.launch.assumed_threads:
         return undecided("launch.threads")  # the step to take is that of a block
-    step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
-    if step is None or not warps_may_help(limiter, profile, traffic, device, work):
-        return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
+        return PASSED
+    if not warps_may_help(limiter, profile, traffic, device, work):
+        return PASSED
+    step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
+    if step is None:
         return PASSED
     threads, blocks = occupancy.launch.threads, step.after.blocks_per_sm
     return Advice(

@@ -55,14 +55,14 @@ def check(
         return PASSED
     if Resource.SHARED_MEMORY not in occupancy.limiters:
         return PASSED
-    steps = {step.knob: step for step in steps_of(occupancy)}
-    step = steps.get(Knob.SHARED_MEMORY)
-    if Knob.CARVEOUT in steps:
-        return PASSED  # shared-memory-carveout: the SM can give more before the kernel takes less
-    if step is None or not warps_may_help(limiter, profile, traffic, device, work):
-        return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED
+    if not warps_may_help(limiter, profile, traffic, device, work):
+        return PASSED
+    steps = {step.knob: step for step in steps_of(occupancy)}
+    step = steps.get(Knob.SHARED_MEMORY)
+    if step is None or Knob.CARVEOUT in steps:
+        return PASSED  # shared-memory-carveout: the SM can give more before the kernel takes less
     return Advice(
         message=(
             f"{step.start:,} bytes of shared memory per block let an SM hold "

@@ -61,10 +61,12 @@ def check(
     limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise when the last wave leaves a fifth or more of the device idle."""
+    if concurrent or (isinstance(limiter, AtRoof | IssueBound) and not near_roof(limiter)):
+        return PASSED
     blocks = math.prod(grid)
     clusters = resident_clusters(occupancy.blocks_per_sm, occupancy.launch.cluster_size, device)
     filled = waves(occupancy, sm_count, blocks, clusters)
-    if concurrent or filled is None or filled.waves <= 1:
+    if filled is None or filled.waves <= 1:
         return PASSED
     warps = _warps_there(profile, limiter, filled.tail_efficiency)
     if isinstance(limiter, AtRoof | IssueBound) and warps is None:

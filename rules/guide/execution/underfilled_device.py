@@ -129,11 +129,12 @@ def check(
 
 def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether fewer than half of the warps that would fit wait for results, and leave units room."""
+    if not grid_brings_few(profile):
+        return False
     busy = max(profile.dram_busy or 0.0, profile.l1_busy or 0.0, profile.sm_busy or 0.0)
     issuing = isinstance(limiter, IssueBound) and limiter.few_warps is not None
     return (
         (issuing or isinstance(limiter, LatencyBound | AtRoof | Imbalance))
-        and grid_brings_few(profile)
         and _waiting(profile) >= (WAITING_TO_ISSUE if issuing else WAITING)
         and busy < MEMORY_BY_WORDS
         and (profile.l2_busy or 0.0) < L2_AT_ROOF

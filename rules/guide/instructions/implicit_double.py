@@ -112,15 +112,18 @@ def check(
     """
     if fp64_share == 0:
         observations = None
-    slow = _slow(fp64_ratio)
-    in_source = advised(
-        observations or (), RULE.id, lambda seen: _words(seen, slow), _ratio(fp64_ratio)
-    )
-    return in_source + ((_profiled(profile),) if profile and _converts(profile) else ())
+    measured = (_profiled(profile),) if profile and _converts(profile) else ()
+    if not observations:
+        return measured
+    slow, ratio = _slow(fp64_ratio), _ratio(fp64_ratio)
+    return advised(observations, RULE.id, lambda seen: _words(seen, slow), ratio) + measured
 
 
 def _converts(profile: KernelProfile) -> bool:
-    doubles, floats = profile.pipes.get(Unit.FP64, 0.0), _takes_floats(profile.kernel)
+    doubles = profile.pipes.get(Unit.FP64, 0.0)
+    if doubles < COMPUTING and profile.pipes.get(Unit.XU, 0.0) < CONVERTING_MOST:
+        return False
+    floats = _takes_floats(profile.kernel)
     if floats and (Unit.XU not in profile.pipes or _mostly_doubles(profile)):
         return doubles >= FILLING
     if floats and _converts_for_few(profile):

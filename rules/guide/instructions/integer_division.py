@@ -147,7 +147,7 @@ def check(
     limiter: Limiter | None = None,
 ) -> Verdict:
     """Advise at each place that the source reader marked, and where a profile shows divisions."""
-    places = advised(observations or (), RULE.id, _words)
+    places = advised(observations, RULE.id, _words) if observations else ()
     if profile is None or library_of(profile.kernel):
         return places
     if _looks_like_divisions(profile, limiter):

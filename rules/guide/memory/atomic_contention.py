@@ -181,9 +181,13 @@ def _inferred_at_work(profile: KernelProfile) -> Advice:
 
 def _uncounted(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether neither counts nor waits tell of atomics."""
-    counted = all(kind.requests is not None for kind in atomic_kinds(profile))
-    waits = isinstance(limiter, LatencyBound) and limiter.stall is None
-    return not counted and (waits or isinstance(limiter, UnknownLimiter | None))
+    if not (
+        limiter is None
+        or isinstance(limiter, UnknownLimiter)
+        or (isinstance(limiter, LatencyBound) and limiter.stall is None)
+    ):
+        return False
+    return any(kind.requests is None for kind in atomic_kinds(profile))
 
 
 def _only_starts(profile: KernelProfile) -> bool:
@@ -194,9 +198,9 @@ def _only_starts(profile: KernelProfile) -> bool:
 def _unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether a page without counts of atomics shows waits that only they explain."""
     return (
-        not _only_starts(profile)
+        isinstance(limiter, LatencyBound)
+        and not _only_starts(profile)
         and all(kind.requests is None for kind in atomic_kinds(profile))
-        and isinstance(limiter, LatencyBound)
         and ((limiter.stall in _WAITS and limiter.busy < STILL) or waits_for_atomics(profile))
     )
 

@@ -142,9 +142,11 @@ def _read_again(profile: KernelProfile) -> Advice:
 def operands_anew(profile: KernelProfile, limiter: Limiter | None) -> float | None:
     """Return the passes of shared memory per operation on tensor cores where hardly an operand is used twice; else None."""
     counts = profile.tensor_operations
+    if not counts or not isinstance(limiter, AtRoof):
+        return None
     halves = sum(counts.get(kind) or 0.0 for kind in (NumberType.FP16, NumberType.BF16))
     others = sum(count or 0.0 for count in counts.values()) - halves
-    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU)
+    at_l1 = limiter.unit in (Unit.L1_SHARED, Unit.LSU)
     if not halves or others or not at_l1 or busy_with_conflicts(profile, profile.l1_busy or 0.0):
         return None
     passes = (profile.shared_wavefronts_ideal or 0.0) / halves
