@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.api.answers.diff import DiffResult
     from gpuadvise.api.answers.gpus import GpusResult
     from gpuadvise.api.answers.kernels import KernelsResult
+    from gpuadvise.api.answers.ledger import LedgerResult
     from gpuadvise.api.answers.lint import LintResult
     from gpuadvise.api.answers.measure import MeasureResult
     from gpuadvise.api.answers.occupancy import OccupancyResult
@@ -350,6 +351,32 @@ def advise(
         AdviseResult,
         files=files or None, select=[*select] or None, ignore=[*ignore] or None, filter=filter,
         **options, **_named_gpu(gpu, cc, device, from_file),
+    )  # fmt: skip
+
+
+def ledger(
+    *evidence: Path | Evidence,
+    gpu: str | None = None,
+    cc: str | None = None,
+    device: int | str | None = None,
+    from_file: Path | None = None,
+    filter: str | None = None,
+    limit: int | None = None,
+) -> Answer[LedgerResult]:
+    """Return a row for each kernel, what bounds it, and the at most three things to do first.
+
+    *evidence* is what `advise` takes: reports, traces, pages as CSV; *limit* is the most rows.
+    """
+    from gpuadvise.api.answers.ledger import LedgerResult
+
+    files: list[str] = []
+    for each in evidence:
+        files += [os.fspath(each)] if isinstance(each, str | os.PathLike) else each.paths
+    return _ask(
+        "advise",
+        LedgerResult,
+        files=files or None, filter=filter, limit=limit, format="ledger",
+        **_named_gpu(gpu, cc, device, from_file),
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from gpuadvise.cli.advise.judge import (
     check_threshold_reachable,
     ranked,
     said_once,
+    shares,
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit, FailOn
     from gpuadvise.cli.formats import Output
+    from gpuadvise.rules.ledger import LedgerFigures
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding, Report
 
@@ -143,7 +145,11 @@ def advise(call: Call, output: Output) -> Answer | Exit:
             from gpuadvise.cli.advise.stream import streamed
 
             return streamed(evidence, judge, limit, output.format)
-        return _whole(call, evidence, judge, limit)
+        return _whole(call, evidence, judge, limit, as_ledger=output.format == LEDGER)
+
+
+# A row for each kernel, for agents: cli/advise/ledger.py.
+LEDGER = "ledger"
 
 
 def _pipes(call: Call) -> list[str]:
@@ -201,13 +207,25 @@ def _notes_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: FailOn | None) -> Answer:
+def _whole(
+    call: Call,
+    evidence: GatheredEvidence,
+    judge: Judge,
+    limit: FailOn | None,
+    *,
+    as_ledger: bool = False,
+) -> Answer:
     reports: list[Report] = []
     profiler = []
+    figures: list[LedgerFigures] = []
+    if as_ledger:
+        from gpuadvise.rules.ledger import figures_of
     for kernel in evidence.kernels():
         if isinstance(kernel, BadLine):
             raise kernel.error
         reports.append(judge.report(kernel))
+        if as_ledger:
+            figures.append(figures_of(kernel.facts))
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
         profiler += [(kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING]
     if not reports:
@@ -245,4 +263,17 @@ def _whole(call: Call, evidence: GatheredEvidence, judge: Judge, limit: FailOn |
         ),
     )
     notes = (*evidence.notes, *damage_notes(evidence.reading.damage))
-    return answer(advised, call.shown, limit, notes, source=evidence.read.file_without_places)
+    said = answer(advised, call.shown, limit, notes, source=evidence.read.file_without_places)
+    if not as_ledger:
+        return said
+    from gpuadvise.cli.advise.ledger import ledger_answer
+
+    return ledger_answer(
+        advised,
+        figures,
+        shares(reports, beside),
+        evidence.read.runs,
+        inputs=call.shown,
+        notes=(*said.notes, *said.failed),
+        exit_code=said.exit,
+    )
