@@ -409,7 +409,8 @@ def _of_kind(value: float | None, kind: _MetricKind) -> float | int | None:
 
 
 def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)
+    """Return the nearest whole number; None for what its unit takes beyond a float."""
+    return None if value is None or not math.isfinite(value) else round(value)
 
 
 def _whole_bytes(form: _Form, size: int | None, names: tuple[str, ...]) -> int | None:

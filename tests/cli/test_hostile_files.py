@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import struct
@@ -270,3 +271,18 @@ def test_an_advise_baseline_that_cannot_be_compared_passes_no_gate(
     ran = cli(*gate)
     assert ran.code == 2
     assert said in ran.err
+
+
+def test_a_size_beyond_a_float_is_not_known(cli, tmp_path: Path) -> None:
+    """1e308 is a float, and the same in kilobytes is none."""
+    page = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "hand_raw.csv"
+    header, units, *rows = csv.reader(io.StringIO(page.read_text(encoding="utf-8")))
+    at = header.index("launch__shared_mem_per_block_static")
+    units[at] = "Kbyte/block"
+    rows[0][at] = "1e308"
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([header, units, *rows])
+    (tmp_path / "page.csv").write_text(text.getvalue(), encoding="utf-8")
+    ran = cli("advise", str(tmp_path / "page.csv"), "--json")
+    assert ran.code in (0, 3), ran.err
+    assert "itself failed" not in ran.err
