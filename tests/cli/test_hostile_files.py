@@ -10,13 +10,10 @@ import subprocess
 import sys
 import time
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from made_fatbins import fatbin_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Of a busy machine the processor's time is counted; starting takes some 0.3 s of it.
 MOST_SECONDS = 2.3
