@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 
 # Names of files that are source code.
 SUFFIXES = (".cu", ".cuh", ".py", ".ipynb")
+# Names of C++ files that may hold device code, which their content says.
+CPP_SUFFIXES = (".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".cpp", ".cc", ".cxx")
+_DEVICE_CODE = (b"__global__", b"__device__")
+
+
+def holds_device_code(data: bytes) -> bool:
+    """Whether *data*, the content of a C++ file, has functions for the GPU."""
+    return any(words in data for words in _DEVICE_CODE)
 
 
 def observation_of(seen: Diagnostic) -> Observation:

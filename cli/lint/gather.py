@@ -18,7 +18,7 @@ from gpuadvise.advisor.source.diagnostic import LintedFile
 from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
 from gpuadvise.advisor.source.notebook import read_notebook
-from gpuadvise.advisor.source.observations import SUFFIXES
+from gpuadvise.advisor.source.observations import CPP_SUFFIXES, SUFFIXES, holds_device_code
 from gpuadvise.advisor.source.text import LARGEST, source_text
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.rules.source.lint import lint_cuda, lint_python
@@ -59,7 +59,7 @@ def sources(
     left: list[NotJudged],
     notes: list[str],
 ) -> Iterator[SourceFile]:
-    """Yield the files that *files* name, folders searched for SUFFIXES in order of their names.
+    """Yield the files that *files* name, folders searched for SUFFIXES and C++ with device code in order of their names.
 
     A file that cannot be read is an error when it was named. What else cannot be judged is added
     to *left*: files and folders below a named one that cannot be read, files that would take too
@@ -131,8 +131,21 @@ def _below(folder: str, rules: FileRules, left: list[NotJudged], notes: list[str
         notes += [f"{quoted_path(os.path.join(here, f))}: a link, not followed." for f in links]
         for name in sorted(names):
             path = os.path.join(here, name)
-            if name.lower().endswith(SUFFIXES) and not rules.excludes(path):
+            if _is_source(path) and not rules.excludes(path):
                 yield path
+
+
+def _is_source(path: str) -> bool:
+    """Whether a file in a folder is read: by its name, or C++ that holds device code."""
+    name = path.lower()
+    if name.endswith(SUFFIXES):
+        return True
+    if not name.endswith(CPP_SUFFIXES) or not os.path.isfile(path):
+        return False
+    try:
+        return holds_device_code(_read(path))
+    except BadInput:
+        return True  # reading it again says why it is not judged
 
 
 def _read(path: str) -> bytes:

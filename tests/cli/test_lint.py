@@ -592,6 +592,15 @@ def test_sources_of_other_names_are_told_by_content(cli, tmp_path: Path) -> None
         assert ran.out.splitlines()[-1].startswith("1 file: ")
 
 
+def test_a_folder_is_asked_for_device_code_in_headers(kernel: Path, cli) -> None:
+    kernel.rename("k.hpp")
+    kernel.with_name("host.h").write_text("int f(float x) { return x * 0.3; }\n")
+    kernel.with_name("part.inl").write_text("__device__ float f(float x) { return x * 0.3; }\n")
+    document = json.loads(cli("lint", ".", "--json").out)
+    assert document["result"]["files"] == 2
+    assert {f["location"]["file"] for f in document["findings"]} == {"./k.hpp", "./part.inl"}
+
+
 def test_an_empty_folder_is_not_well(cli, tmp_path: Path) -> None:
     assert cli("lint", str(tmp_path)).out == "No source file was found, so nothing was judged.\n"
 
