@@ -29,5 +29,5 @@ def test_the_baseline_works_as_printed(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "nothing new, 2 findings in the baseline" in done.stdout
+    assert "nothing new, 1 finding in the baseline" in done.stdout
     assert "[tiny-blocks]" in done.stdout
