@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from math import prod
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -187,7 +188,7 @@ class _Reader:
             raise BadInput(OF_INTEL)
         reported = _count(args.get("est. achieved occupancy %"))
         shape = KernelShape(
-            name=_text(name),
+            name=intern(_text(name)),  # ranks run the same kernels
             grid=_dimensions(grid),
             block=_dimensions(block),
             registers=_count(registers) or None,
