@@ -16,6 +16,16 @@ from gpuadvise.advisor.facts.counters import missing_counters
 from gpuadvise.advisor.facts.library_kernels import converts_layout, library_of
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter, unread_units
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import (
+    PASSED,
+    Advice,
+    Failed,
+    GainKind,
+    Location,
+    Passed,
+    Skipped,
+    Undecided,
+)
 from gpuadvise.rules.gain_bounds import (
     NOTABLE,
     WORTHWHILE,
@@ -24,19 +34,7 @@ from gpuadvise.rules.gain_bounds import (
     bounded_by_start,
     bounded_by_times,
 )
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Failed,
-    Family,
-    GainKind,
-    Location,
-    Passed,
-    Priority,
-    Skipped,
-    Topic,
-    Undecided,
-)
+from gpuadvise.rules.model import Family, Priority, Topic
 from gpuadvise.rules.observed import seen_in_source, takes_observations
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.places import measured_and_placed
@@ -58,7 +56,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timeline import TracedRun
-    from gpuadvise.rules.model import Conflict, Missing, Outcome, Rule, Verdict
+    from gpuadvise.rules.advice import Missing, Outcome, Verdict
+    from gpuadvise.rules.model import Conflict, Rule
 
 
 def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.rules.model import Evidence, Undecided
+from gpuadvise.rules.advice import Evidence, Undecided
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.model import GainKind
+from gpuadvise.rules.advice import GainKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.rules.model import Gain
+    from gpuadvise.rules.advice import Gain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

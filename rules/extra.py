@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.prose import and_list, inert, quoted
-from gpuadvise.rules.model import (
-    Citation,
-    Conflict,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Threshold,
-    Topic,
-)
+from gpuadvise.rules.advice import Citation
+from gpuadvise.rules.model import Conflict, Examples, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.relations import RelationError, related
 
 if TYPE_CHECKING:

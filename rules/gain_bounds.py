@@ -23,8 +23,9 @@ from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import Gain, GainKind
 from gpuadvise.rules.limit_words import unit_words
-from gpuadvise.rules.model import Family, Gain, GainKind, Priority
+from gpuadvise.rules.model import Family, Priority
 from gpuadvise.rules.report import priority_of
 from gpuadvise.rules.thresholds import LARGEST_GAIN
 
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.rules.model import Advice, Rule
+    from gpuadvise.rules.advice import Advice
+    from gpuadvise.rules.model import Rule
 
 WORTHWHILE = number(
     1.1,

@@ -18,8 +18,9 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.advisor.timelines.communication import communicates
+from gpuadvise.rules.advice import Advice, Passed
 from gpuadvise.rules.limit_words import limit_sentence
-from gpuadvise.rules.model import Advice, Passed, Priority
+from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ from gpuadvise.rules.thresholds import NO_TENSOR
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.rules.model import Gain
+    from gpuadvise.rules.advice import Gain
 
 # Of all instructions, or of the FMA pipe's time, in what is named a product: the plainest loads two words for
 # each multiply-add, works out their addresses, and has 0.13 to 0.14 (measured on an H200).

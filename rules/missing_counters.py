@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 from gpuadvise.advisor.facts.limiter import UnknownLimiter
-from gpuadvise.rules.model import PASSED, Advice, Failed, Passed, Undecided
+from gpuadvise.rules.advice import PASSED, Advice, Failed, Passed, Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from gpuadvise.rules.model import Rule, Verdict
+    from gpuadvise.rules.advice import Verdict
+    from gpuadvise.rules.model import Rule
 
     Judged = Verdict | Failed
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.rules.model import Advice, Evidence, Examples, Kind, Location, Priority, Rule
+from gpuadvise.rules.advice import Advice, Evidence, Location
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeAlias
 
     from gpuadvise.advisor.facts.code import Observation
-    from gpuadvise.rules.model import Check, Citation, Description, Topic, Verdict
+    from gpuadvise.rules.advice import Citation, Verdict
+    from gpuadvise.rules.model import Check, Description, Topic
 
     # From an observation to what is said of it and what to do.
     Words: TypeAlias = Callable[[Observation], tuple[str, str]]

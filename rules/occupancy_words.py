@@ -20,8 +20,9 @@ from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import Gain, GainKind
 from gpuadvise.rules.gain_bounds import near_roof
-from gpuadvise.rules.model import Gain, GainKind, Priority
+from gpuadvise.rules.model import Priority
 from gpuadvise.rules.thresholds import LONG_WAIT, NO_TENSOR
 
 if TYPE_CHECKING:

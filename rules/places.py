@@ -9,7 +9,8 @@ from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.prose import and_list, inert, quoted
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.rules.model import Advice, Evidence, Family, Location, Priority
+from gpuadvise.rules.advice import Advice, Evidence, Location
+from gpuadvise.rules.model import Family, Priority
 from gpuadvise.rules.report import RuleLine, priority_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from gpuadvise.advisor.facts.library_kernels import could_use_tf32
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import Evidence, Undecided, undecided
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import busy_words, relieved, sm_units
-from gpuadvise.rules.model import Evidence, Undecided, undecided
 from gpuadvise.rules.thresholds import NO_TENSOR
 from gpuadvise.rules.workload import bytes_per_load
 

@@ -11,19 +11,10 @@ from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.facts.library_kernels import base_name
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import Advice, Confidence, Failed, GainKind, Location, Missing
 from gpuadvise.rules.after_repair import Repair, next_limit, together
 from gpuadvise.rules.expectation import OF_A_KERNEL, OTHER_RULES, expected_gain, in_run
-from gpuadvise.rules.model import (
-    Advice,
-    Category,
-    Confidence,
-    Failed,
-    GainKind,
-    Kind,
-    Location,
-    Missing,
-    Priority,
-)
+from gpuadvise.rules.model import Category, Kind, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -33,9 +24,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
+    from gpuadvise.rules.advice import Outcome, Undecided
     from gpuadvise.rules.after_repair import JointGain, NextLimit
     from gpuadvise.rules.expectation import Expectation
-    from gpuadvise.rules.model import Outcome, Rule, Undecided
+    from gpuadvise.rules.model import Rule
 
 # Gains of these are times of the same kernel or run, and compare.
 _TIMES = frozenset(

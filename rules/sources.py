@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuadvise.rules.model import Citation
+from gpuadvise.rules.advice import Citation
 
 GUIDE = "CUDA C++ Best Practices Guide 13"
 OLD_GUIDE = "CUDA C Best Practices Guide 7.5"

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Location
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.expectation import OF_A_KERNEL
-from gpuadvise.rules.model import PASSED, Advice, Gain, GainKind, Location, Priority
+from gpuadvise.rules.model import Priority
 from gpuadvise.rules.thresholds import NOTICEABLE
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
-    from gpuadvise.rules.model import Outcome
+    from gpuadvise.rules.advice import Outcome
 
 _MOST = number(
     1e6, "largest gain that is said of a run", "factor", "where nothing is left of the span"

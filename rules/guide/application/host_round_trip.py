@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.application import StagePlace
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
+from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.model import (
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -9,19 +9,9 @@ from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import held_by, how_to_see_lines, idle_gain, line_of, span_gain
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Evidence, Verdict, undecided
 from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.guide.execution.tree_reduction import tree_words
 from gpuadvise.rules.guide.instructions.untiled_product import operands_per_instruction
@@ -20,18 +21,7 @@ from gpuadvise.rules.libraries import (
     left_to_same_bytes,
     may_be_replaced,
 )
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Evidence,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import NO_TENSOR
 
@@ -41,7 +31,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.launch import Launch
-    from gpuadvise.rules.model import Gain
+    from gpuadvise.rules.advice import Gain
 
 # Where a page counts no instructions, of what is named a product.
 FMA_PIPE = number(

@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Evidence,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.advice import PASSED, Advice, Evidence, Verdict
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:

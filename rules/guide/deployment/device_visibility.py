@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.visibility import first_bad_entry, listed_entries
 from gpuadvise.advisor.prose import plural
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Evidence,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.advice import PASSED, Advice, Evidence, Verdict
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.code import entries_of
 from gpuadvise.advisor.prose import and_list
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import given, of_device
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

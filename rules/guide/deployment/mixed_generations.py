@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

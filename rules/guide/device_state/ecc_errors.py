@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.xids import XidKind, counted, of_kind
+from gpuadvise.rules.advice import Advice, Verdict
 from gpuadvise.rules.evidence import logged, measured, unread
-from gpuadvise.rules.model import Advice, Examples, Kind, Priority, Rule, Threshold, Topic, Verdict
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.telemetry import Telemetry
-    from gpuadvise.rules.model import Evidence
+    from gpuadvise.rules.advice import Evidence
 
 # Which of these a GPU has depends on its memory and its age: one is enough.
 _TELLING = ("ecc_uncorrected", "row_remap_failed", "page_retirement_pending")

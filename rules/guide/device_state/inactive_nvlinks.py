@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_rate
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, measured
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import nvlink_checks
 
 if TYPE_CHECKING:

@@ -7,25 +7,15 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_hertz, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, measured, unread
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, power_manual
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.telemetry import Telemetry
-    from gpuadvise.rules.model import Evidence
+    from gpuadvise.rules.advice import Evidence
 
 LOWERED = number(
     0.99,

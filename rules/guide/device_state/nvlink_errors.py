@@ -6,19 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.xids import XidKind, counted, of_kind
+from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import logged, measured
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Threshold,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import dcgm_health
 
 if TYPE_CHECKING:

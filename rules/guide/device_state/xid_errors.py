@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.advisor.xids import XidKind, counted, meaning_of, of_kind
+from gpuadvise.rules.advice import Advice, Verdict
 from gpuadvise.rules.evidence import logged, unread
 from gpuadvise.rules.guide.device_state.ecc_errors import shows_memory_errors
-from gpuadvise.rules.model import Advice, Examples, Kind, Priority, Rule, Threshold, Topic, Verdict
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import guide, xid_catalogue
 
 if TYPE_CHECKING:

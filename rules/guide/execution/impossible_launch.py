@@ -10,18 +10,9 @@ from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.next_steps import LEAST_KEPT
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import given, of_device
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import guide
 

@@ -9,23 +9,10 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.advice import PASSED, Advice, Confidence, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.gain_bounds import relieved, sm_units
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Confidence,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Threshold,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

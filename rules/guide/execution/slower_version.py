@@ -8,20 +8,9 @@ from gpuadvise.advisor.facts.library_kernels import without_parameters
 from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.advisor.quantity import show_number, show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -8,18 +8,9 @@ from gpuadvise.advisor.occupancy.block_sizes import blocks_at
 from gpuadvise.advisor.occupancy.headroom import free_registers
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

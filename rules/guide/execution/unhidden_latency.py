@@ -6,23 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.latency import hide_arithmetic
 from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given, of_device
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Conflict,
-    Evidence,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Threshold,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Conflict, Examples, Family, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.occupancy_words import filled_by_grid, warps_may_help
 from gpuadvise.rules.sources import guide, programming_guide
 

@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.occupancy.fault import Cause
 from gpuadvise.advisor.occupancy.fixes import fixes
 from gpuadvise.advisor.prose import capitalized
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import given, of_device
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Threshold,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import programming_guide
 

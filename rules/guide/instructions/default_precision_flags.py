@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gpuadvise.advisor.prose import plural
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.guide.measurement.debug_build import DEBUG_FLAGS
-from gpuadvise.rules.model import PASSED, Advice, Examples, Kind, Priority, Rule, Topic, Verdict
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 FLAGS = ("-ftz", "-prec-div", "-prec-sqrt", "-use_fast_math", "--use_fast_math")

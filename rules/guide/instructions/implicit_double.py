@@ -11,19 +11,10 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import Advice, Evidence, Verdict
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.gain_bounds import relieved
-from gpuadvise.rules.model import (
-    Advice,
-    Evidence,
-    Examples,
-    Family,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.workload import waits_for

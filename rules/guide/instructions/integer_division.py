@@ -13,19 +13,10 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import relieved
-from gpuadvise.rules.model import (
-    Advice,
-    Examples,
-    Family,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.thresholds import OF_PRODUCTS
 from gpuadvise.rules.traced import half_of_the_rest, span_gain

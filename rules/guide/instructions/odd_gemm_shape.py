@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict
 from gpuadvise.rules.evidence import derived, traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import span_gain

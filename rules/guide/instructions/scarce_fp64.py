@@ -10,22 +10,10 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, of_device, profiled
 from gpuadvise.rules.gain_bounds import relieved
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

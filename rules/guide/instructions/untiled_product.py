@@ -8,20 +8,10 @@ from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Undecided, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.libraries import MULTIPLY_ADDS, left_to_library, may_be_replaced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Undecided,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.products import counts_multiply_adds
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import NO_TENSOR

@@ -5,20 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Undecided,
-    Verdict,
-)
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Undecided, Verdict
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.products import (
     FASTER,
     FIRST_TF32,

@@ -6,20 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.bandwidth import ECC_FACTOR_GDDR, is_gddr
 from gpuadvise.advisor.quantity import show_rate
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import measured, of_device, unread
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

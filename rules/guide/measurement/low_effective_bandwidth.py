@@ -8,19 +8,9 @@ from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.memory.bandwidth import attainable_with_ecc
 from gpuadvise.advisor.quantity import show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, of_device
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import STARTING
 

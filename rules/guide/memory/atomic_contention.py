@@ -12,6 +12,7 @@ from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.atomics import (
     UPDATED_AGAIN,
     atomics_in_queue,
@@ -21,18 +22,7 @@ from gpuadvise.rules.atomics import (
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.guide.memory.shared_atomic_contention import fills_shared_memory
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.thresholds import LONG_WAIT, MOST_SECTORS
 from gpuadvise.rules.uncounted import names_no_access

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import given, profiled
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

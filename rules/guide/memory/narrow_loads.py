@@ -11,23 +11,10 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.gain_bounds import relieved
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Evidence,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.streaming import (
     ONE_WORD,

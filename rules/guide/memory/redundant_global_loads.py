@@ -9,23 +9,13 @@ from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.guide.memory.refetched_texels import fetches_again
 from gpuadvise.rules.guide.memory.small_tiles import operands_anew
 from gpuadvise.rules.guide.memory.unstaged_reuse import TILE_OR_OCCUPANCY
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.reuse import (
     FOUND,
     READS,

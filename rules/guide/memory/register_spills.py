@@ -10,23 +10,11 @@ from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Evidence, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.guide.measurement.debug_build import is_debug
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Conflict,
-    Evidence,
-    Examples,
-    Family,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Conflict, Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import step_up, unknown_block, wider
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.workload import has_shared_memory, requests_to_memory

@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict
 from gpuadvise.rules.evidence import given, traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
 

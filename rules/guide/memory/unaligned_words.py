@@ -9,21 +9,10 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.gain_bounds import relieved
-from gpuadvise.rules.model import (
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Threshold,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:

@@ -12,21 +12,10 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import Advice, Evidence, Gain, GainKind, Verdict
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.model import (
-    Advice,
-    Evidence,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sectors import USED, moved_per_needed, ways_that_count, with_whole_sectors
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING

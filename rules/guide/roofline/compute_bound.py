@@ -11,20 +11,9 @@ from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_flops, show_number
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound, narrowed
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, of_device
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import ROOFLINE, guide
 from gpuadvise.rules.thresholds import CLEARLY_FASTER
 

@@ -11,22 +11,10 @@ from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_flops, show_number, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.guide.execution.tail_effect import IDLE
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import ROOFLINE
 
 if TYPE_CHECKING:

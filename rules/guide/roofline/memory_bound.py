@@ -8,20 +8,9 @@ from gpuadvise.advisor.facts.limiter import NEARLY_BUSY
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import ROOFLINE, guide
 from gpuadvise.rules.traced import span_gain
 

@@ -8,18 +8,9 @@ from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.prose import capitalized
 from gpuadvise.advisor.quantity import show_bytes
+from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import given, of_device
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.transfers.savings import saved_by_staging, worthwhile_staging
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.traced import span_gain
 

@@ -13,21 +13,9 @@ from gpuadvise.advisor.transfers.savings import (
     saved_by_pinning,
     seconds_now,
 )
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -12,19 +12,9 @@ from gpuadvise.advisor.transfers.savings import (
     seconds_separate,
     worth_merging,
 )
+from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given, traced
-from gpuadvise.rules.model import (
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import span_gain
 

@@ -9,20 +9,9 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.savings import staged_pipeline
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Family,
-    Gain,
-    GainKind,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-)
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

@@ -6,19 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict, undecided
 from gpuadvise.rules.evidence import given, of_device, traced
-from gpuadvise.rules.model import (
-    PASSED,
-    Advice,
-    Examples,
-    Gain,
-    Kind,
-    Priority,
-    Rule,
-    Topic,
-    Verdict,
-    undecided,
-)
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.traced import span_gain
 
