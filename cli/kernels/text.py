@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,13 @@ from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
+from gpuadvise.cli.emit import terminal_columns
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.counts import LOW
-from gpuadvise.cli.render.kernel_names import shown
+from gpuadvise.cli.render.kernel_names import LONGEST, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.model import Entry
@@ -66,11 +68,44 @@ def _table(listed: list[Record]) -> Table:
     places = [_place(record, several) for record in listed]
     last = _last_column(listed, places)
     columns = (*_KERNEL_COLUMNS, Column(last[0])) if last else _KERNEL_COLUMNS
-    names = shown([record["demangled"] or record["name"] for record in listed])
-    rows = (_kernel_row(record, name) for record, name in zip(listed, names, strict=True))
-    if last:
-        rows = ((*row, Cell(text)) for row, text in zip(rows, last[1], strict=True))
-    return Table(columns=columns, rows=_folded(rows))
+    ends = [(Cell(text),) for text in last[1]] if last else [()] * len(listed)
+    rows = [(*_kernel_row(record), *end) for record, end in zip(listed, ends, strict=True)]
+    room = _name_room(columns, rows)
+    if room is not None and room < _WIDE_NAME:
+        kept = [at for at, column in enumerate(columns) if not _says_nothing(column, at, rows)]
+        columns = tuple(columns[at] for at in kept)
+        rows = [tuple(row[at] for at in kept) for row in rows]
+        room = _name_room(columns, rows)
+    longest = LONGEST if room is None or room < _LEAST_NAME else min(room, LONGEST)
+    names = shown([record["demangled"] or record["name"] for record in listed], longest)
+    at = [column.below for column in columns].index(True)
+    named = ((*row[:at], Cell(name), *row[at + 1 :]) for row, name in zip(rows, names, strict=True))
+    return Table(columns=columns, rows=_folded(named, at))
+
+
+# Of a terminal's columns: a name that tells one kernel from another, and one beside which nothing has to go.
+_LEAST_NAME, _WIDE_NAME = 12, 40
+
+
+def _name_room(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> int | None:
+    """Return the columns of the terminal that are left for names; None: there is no terminal."""
+    whole = terminal_columns(sys.stdout)
+    if whole is None:
+        return None
+    others = [
+        max([len(column.title), *(len(row[at].text) for row in rows)]) + 2
+        for at, column in enumerate(columns)
+        if not column.below
+    ]
+    return whole - sum(others)
+
+
+def _says_nothing(column: Column, at: int, rows: Sequence[tuple[Cell, ...]]) -> bool:
+    """Whether *column* says of every kernel that it needs none, or the one target of the headline."""
+    texts = {row[at].text for row in rows}
+    return (column.title in ("stack", "spills") and texts == {"0"}) or (
+        column.title == "arch" and len(texts) == 1
+    )
 
 
 def _last_column(listed: list[Record], places: list[str]) -> tuple[str, list[str]] | None:
@@ -98,9 +133,11 @@ def _candidate(record: Record) -> str:
     return ", ".join(parts)
 
 
-def _folded(rows: Iterable[tuple[Cell, ...]]) -> tuple[tuple[Cell, ...], ...]:
-    """Return *rows*, those that are the same in every column as one, with how many there are."""
-    name = [column.below for column in _KERNEL_COLUMNS].index(True)
+def _folded(rows: Iterable[tuple[Cell, ...]], name: int) -> tuple[tuple[Cell, ...], ...]:
+    """Return *rows*, those that are the same in every column as one, with how many there are.
+
+    *name* is the place of the kernel's name.
+    """
     return tuple(
         row
         if count == 1
@@ -165,7 +202,8 @@ def _basis(choice: Choice | None) -> str:
     return f"Occupancy on {device_line(choice.device)}, of the code that it would load."
 
 
-def _kernel_row(record: Record, name: str) -> tuple[Cell, ...]:
+def _kernel_row(record: Record) -> tuple[Cell, ...]:
+    """Return the cells of a kernel, with an empty one where its name goes."""
     return (
         _occupancy(record),
         Cell(", ".join(_LIMITERS.get(name, name) for name in record["limiters"] or ())),
@@ -175,7 +213,7 @@ def _kernel_row(record: Record, name: str) -> tuple[Cell, ...]:
         _spilled(record),
         _block(record),
         Cell(_target(record)),
-        Cell(name),
+        Cell(""),
     )
 
 
