@@ -14,7 +14,7 @@ _READ = (
     "cuda_gpu_trace.csv of nsys stats."
 )
 _OF_MEMORY = (
-    "Record a trace with profile_memory=True: gpuadvise timeline shows its memory over the steps. "
+    "Record a trace with profile_memory=True: gpuadvise timeline --operators shows its memory. "
     "https://pytorch.org/memory_viz draws snapshots."
 )
 
