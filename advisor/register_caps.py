@@ -28,6 +28,8 @@ _MOST_LOWER, _MOST_HIGHER = 5, 5
 # Times that differ less are the same: they do from one run to the next.
 _CLOSE = 1.02
 
+SAME_CODE = "same code"  # begins the reason of what is dropped as such
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CappedKernel:
@@ -105,14 +107,14 @@ def _reason(
     if candidate.spilled > own.spilled:
         return f"spills {candidate.spilled - own.spilled:,} bytes more"
     if _same_code(candidate, own):
-        return "same code as the compiler's choice"
+        return f"{SAME_CODE} as the compiler's choice"
     if _fits_already(candidate, own):
         return "the compiler's choice fits in it"
     for rival in rivals:
         if rival.spilled > candidate.spilled or not rival.occupancy.launchable:
             continue
         if _same_code(rival, candidate) and rival.cap is not None and rival.cap < candidate.cap:
-            return f"same code as the cap {rival.cap}"
+            return f"{SAME_CODE} as the cap {rival.cap}"
         fewer = rival.cap is None and candidate.registers < rival.registers
         if fewer and candidate.occupancy.warps_per_sm <= rival.occupancy.warps_per_sm:
             return "fewer registers, and no more warps"

@@ -229,7 +229,16 @@ def _by_nvcc(
         )
     with temporary_folder() as folder:
         image = os.path.join(folder, "image.cubin")
-        words = [program, f"-arch={target.target}", "-cubin", "-o", image, *source.options.words()]
+        words = [
+            program,
+            "-x",
+            "cu",
+            f"-arch={target.target}",
+            "-cubin",
+            "-o",
+            image,
+            *source.options.words(),
+        ]
         path = os.path.abspath(source.path)
         if text is not None:
             words.append(f"-I{os.path.dirname(path)}")

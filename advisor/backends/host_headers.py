@@ -20,6 +20,9 @@ typedef unsigned long long uintptr_t; typedef long long intptr_t;
 #define UINT8_MAX 255
 #define UINT16_MAX 65535
 """
+# Names that the C library of Linux gives, and nvcc takes with it.
+_SHORT_NAMES = b"""typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;
+"""
 _LIMITS = b"""#define CHAR_BIT 8
 #define INT_MAX 2147483647
 #define INT_MIN (-INT_MAX - 1)
@@ -52,6 +55,18 @@ _MATH = b"""#ifndef M_PI
 _POWERS = b"""__device__ inline double pow(float x, double y) { return pow((double)x, y); }
 __device__ inline double pow(double x, float y) { return pow(x, (double)y); }
 """
+_BOOL_CONSTANT = b"""namespace std {
+template <bool B> struct bool_constant {
+  static constexpr bool value = B;
+  using value_type = bool;
+  using type = bool_constant<B>;
+  constexpr operator bool() const noexcept { return B; }
+  constexpr bool operator()() const noexcept { return B; }
+};
+using true_type = bool_constant<true>;
+using false_type = bool_constant<false>;
+}
+"""
 _NARROW_FLOATS = b"#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
 _EMPTY = (
     "algorithm", "any", "array", "atomic", "cassert", "cctype", "cerrno", "chrono", "complex",
@@ -71,7 +86,7 @@ _EMPTY = (
 # Headers of the host that NVRTC has none of: what kernels use of them, or nothing. NVRTC knows
 # the runtime's own declarations without a header.
 HOST_HEADERS: dict[str, bytes] = {
-    PRELUDE: _STDINT + _LIMITS + _FLOAT + _MATH + _POWERS,
+    PRELUDE: _STDINT + _SHORT_NAMES + _BOOL_CONSTANT + _LIMITS + _FLOAT + _MATH + _POWERS,
     "cublas_v2.h": _NARROW_FLOATS, "cublasLt.h": _NARROW_FLOATS, "cudnn.h": _NARROW_FLOATS,
     **dict.fromkeys(_EMPTY, b""),
     "stdint.h": _STDINT, "cstdint": _STDINT, "inttypes.h": _STDINT, "cinttypes": _STDINT,

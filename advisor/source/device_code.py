@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.block_size import launched_sizes, launching_words, why_fixed
 from gpuadvise.advisor.source.cuda_file import read_cuda
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 
@@ -55,7 +56,8 @@ class KernelSource:
 
     *instances* are the template arguments, in angle brackets, that launches of the file spell
     out; *bounds* is where its ``__launch_bounds__`` stand, *start* where its name does.
-    *parameters* are the names and types, "?" where the file does not say one.
+    *parameters* are the names and types, "?" where the file does not say one. *launched* are the
+    threads per block of launches in the file; *fixed_block* says why the code holds for no others.
     """
 
     name: str
@@ -66,6 +68,8 @@ class KernelSource:
     instances: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
     parameters: tuple[tuple[str, str], ...] = ()
+    launched: tuple[int, ...] = ()
+    fixed_block: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +188,7 @@ def _kernels(file: CudaFile) -> Iterator[KernelSource]:
             call = syntax.parent
             if call is not None and (arguments := _template_arguments(file, function, call)):
                 instances.setdefault(file.callee(call), {})[arguments] = None
+    launched, launching = launched_sizes(file), launching_words(file)
     for function in file.functions:
         if function.place is not ExecutionSpace.KERNEL:
             continue
@@ -201,6 +206,8 @@ def _kernels(file: CudaFile) -> Iterator[KernelSource]:
             instances=tuple(instances.get(function.name, ())) if template else (),
             bounds=None if bounds is None else (bounds.start, bounds.end),
             parameters=tuple(_parameters(file, function)),
+            launched=launched.get(function.name, ()),
+            fixed_block=why_fixed(file, function, launching.get(function.name, set())),
         )
 
 

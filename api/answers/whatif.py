@@ -72,6 +72,10 @@ class WhatifResult(Record):
 
     kernel: str
     """The kernel that was compiled."""
+    launched_blocks: tuple[Count, ...]
+    """Threads per block of the launches in the file."""
+    fixed_block: str | None
+    """Why the code holds for no other block size; null where nothing says so."""
     compiled: Count
     """Whether the compiler was run for every candidate."""
     candidates: tuple[WhatifCandidate, ...]

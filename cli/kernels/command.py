@@ -72,7 +72,7 @@ def command(
         from gpuadvise.cli.whatif.command import command as whatif
 
         return whatif(
-            files, kernel=name, block=block or "128,256,512", dynamic_smem=dynamic_smem,
+            files, kernel=name, block=block, dynamic_smem=dynamic_smem,
             arch=",".join(arch) if arch else cc, gpu=gpu, device=device, snapshot=snapshot,
             include=include, define=define,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.user_files import unreadable
@@ -13,9 +13,10 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.launch_arguments import launch_arguments
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted_path
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.register_caps import (
+    SAME_CODE,
     CappedKernel,
     Picked,
     caps_to_try,
@@ -42,16 +43,19 @@ if TYPE_CHECKING:
 # A grid beyond this compiles for minutes.
 _MOST_SIZES = 64
 _MOST_COMPILERS = 4
-_MOST_NAMES = 8
+_USUAL = (128, 256, 512)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfRequest:
-    """The command line as values; *caps* None for those at which occupancy changes."""
+    """The command line as values; *caps* None for those at which occupancy changes.
+
+    *blocks* None for the size that the file launches beside the usual ones.
+    """
 
     files: tuple[str, ...]
     kernel: str | None
-    blocks: tuple[int, ...]
+    blocks: tuple[int, ...] | None
     caps: tuple[int, ...] | None
     dynamic_smem: int
     block_define: str | None
@@ -66,7 +70,7 @@ class WhatIfRequest:
         return {
             "file": self.files[0],
             "kernel": self.kernel,
-            "block": list(self.blocks),
+            "block": list(self.blocks or ()),
             "registers": "auto" if self.caps is None else list(self.caps),
             "dynamic_smem": self.dynamic_smem,
             "block_define": self.block_define,
@@ -116,7 +120,7 @@ def answered(request: WhatIfRequest) -> Answer:
     )
 
     def blocks() -> Sequence[Block]:
-        return _page(device, expression, candidates, picked, measured)
+        return _page(device, program, candidates, picked, measured)
 
     def record(candidate: CappedKernel) -> dict[str, Any]:
         return _record(candidate, device, measured)
@@ -125,9 +129,11 @@ def answered(request: WhatIfRequest) -> Answer:
     return Answer(
         command="whatif",
         device=device_block(device),
-        input=request.shown(),
+        input=replace(request, blocks=compiler.blocks).shown(),
         result={
             "kernel": expression,
+            "launched_blocks": list(program.launched),
+            "fixed_block": program.fixed_block,
             "compiled": compiler.compiled,
             "candidates": rows,
             "pick": None if picked is None else {**record(picked.candidate), "why": picked.why},
@@ -228,16 +234,39 @@ class _Compiler:
         self.notes: list[str] = []
         self.dynamic_smem = request.dynamic_smem
         self._builds: dict[_Build, CompiledKernel] = {}
+        self.blocks: tuple[int, ...] = request.blocks or _USUAL
+
+    def _sizes(self, bound: int | None) -> tuple[int, ...]:
+        """Return the block sizes to judge; *bound* is the most threads that the code allows.
+
+        Raises BadInput where the code holds for one size, which nothing says.
+        """
+        request, program = self._request, self._program
+        if request.block_define or (request.blocks and not program.fixed_block):
+            return request.blocks or _USUAL
+        own = program.launched or (() if bound is None else (bound,))
+        if program.fixed_block is None:
+            return tuple(dict.fromkeys((*own, *_USUAL)))
+        sizes = request.blocks or own
+        if not sizes:
+            raise BadInput(
+                f"The block size is part of {quoted(program.expression)} ({program.fixed_block}), and no launch in the file says it.",
+                hint="Name it with --block; --block-define NAME compiles each size with -DNAME.",
+            )
+        said = "only caps are varied" if not request.blocks else "others compute something else"
+        self.notes.append(f"The block size is part of this code ({program.fixed_block}): {said}.")
+        return sizes
 
     def candidates(self) -> list[CappedKernel]:
         """Return every candidate; the compiler's own choice first, block by block."""
         request, limits = self._request, self._device.limits
-        shapes: tuple[int | None, ...] = request.blocks if request.block_define else (None,)
+        shapes: tuple[int | None, ...] = self.blocks if request.block_define else (None,)
         own = self._all([_Build(cap=None, threads=t) for t in shapes])
+        self.blocks = self._sizes(next(iter(own.values())).kernel.max_threads)
         caps = request.caps
         if caps is None:
             steps = [
-                caps_to_try(limits, request.blocks, made.kernel.registers or 0)
+                caps_to_try(limits, self.blocks, made.kernel.registers or 0)
                 for made in own.values()
             ]
             caps = tuple(sorted(set().union(*steps)))
@@ -250,7 +279,7 @@ class _Compiler:
             )
         return [
             self._candidate(kernels[_Build(cap=cap, threads=threads if request.block_define else None)], threads, cap)
-            for threads in request.blocks
+            for threads in self.blocks
             for cap in (None, *caps)
         ]  # fmt: skip
 
@@ -336,16 +365,18 @@ _COLUMNS = (
 
 
 def _page(
-    device: Device, expression: str, candidates: Sequence[CappedKernel], picked: Picked | None,
+    device: Device, program: CappableProgram, candidates: Sequence[CappedKernel], picked: Picked | None,
     measured: _Measured | None,
 ) -> list[Block]:  # fmt: skip
-    """Return the candidate to begin with, and the table of all."""
+    """Return the candidate to begin with, and the table of all that are code of their own."""
+    expression = program.expression
+    shown = [c for c in candidates if not (c.dropped or "").startswith(SAME_CODE)]
     left = sum(c.dropped is None for c in candidates)
     title = f"{inert(expression)} on {device_line(device)}: {plural(len(candidates), 'candidate')}, {left} left."
     best = picked.candidate if picked else None
     table = Table(
         columns=_COLUMNS if measured is None else (*_COLUMNS[:-1], _TIME, _COLUMNS[-1]),
-        rows=tuple(_row(c, c is best, measured) for c in candidates),
+        rows=tuple(_row(c, c is best, measured, program.launched) for c in shown),
     )
     if picked is None:
         return [Line("No candidate can be launched.", Tone.BAD), Line(title), table]
@@ -355,6 +386,9 @@ def _page(
     if measured is not None:
         blocks.append(Line(_verdict(measured, picked), Tone.STRONG))
     blocks += [Line(title), table]
+    if folded := len(candidates) - len(shown):
+        caps = plural(folded, "cap gives", "caps give")
+        blocks.append(Line(f"{caps} the same code as another row of the block size.", Tone.FAINT))
     if measured is None and picked.others:
         caps = and_list([str(c.cap or "none") for c in picked.others])
         blocks.append(
@@ -376,7 +410,9 @@ def _verdict(measured: _Measured, picked: Picked) -> str:
     return f"{text}; the pick takes {show_share(first.median / won.median)} of that."
 
 
-def _row(candidate: CappedKernel, best: bool, measured: _Measured | None) -> tuple[Cell, ...]:
+def _row(
+    candidate: CappedKernel, best: bool, measured: _Measured | None, launched: Sequence[int]
+) -> tuple[Cell, ...]:
     resident, dropped = candidate.occupancy, candidate.dropped
     tone = Tone.STRONG if best else Tone.FAINT if dropped else Tone.PLAIN
     words = (
@@ -387,6 +423,8 @@ def _row(candidate: CappedKernel, best: bool, measured: _Measured | None) -> tup
     )  # fmt: skip
     sample = None if measured is None else measured.of(candidate)
     won = measured is not None and candidate is measured.won
-    marks = [word for word, holds in (("pick", best), ("won", won)) if holds]
+    as_is = candidate.cap is None and candidate.threads in launched
+    words_of = (("pick", best), ("won", won), ("as the file launches it", as_is))
+    marks = [word for word, holds in words_of if holds]
     timed = () if measured is None else ("" if sample is None else show_seconds(sample.median),)
     return tuple(Cell(word, tone) for word in (*words, *timed, dropped or ", ".join(marks)))

@@ -17,10 +17,13 @@ EXAMPLES = """\
   gpuadvise whatif k.cu --kernel fir --measure --arg 4MiB --arg 4MiB:random --elements 1048576"""
 
 
+_BLOCK_HELP = "Threads per block, several; else the file's launch and 128,256,512."
+
+
 def command(
     words: Annotated[list[str], argument("FILE", "A .cu file; -- options of NVRTC.")],
     kernel: Annotated[Text, pick("kernel")] = None,
-    block: Annotated[str, pick("block", "Threads per block, several.")] = "128,256,512",
+    block: Annotated[Text, pick("block", _BLOCK_HELP)] = None,
     registers: Annotated[str, pick("registers")] = "auto",
     dynamic_smem: Annotated[Text, pick("dynamic_smem")] = None,
     block_define: Annotated[Text, pick("block_define")] = None,
@@ -44,7 +47,7 @@ def command(
     request = WhatIfRequest(
         files=parse_files(words),
         kernel=kernel,
-        blocks=parse_sizes("--block", block, low=1, high=1024),
+        blocks=None if block is None else parse_sizes("--block", block, low=1, high=1024),
         caps=None
         if registers.strip() == "auto"
         else parse_sizes("--registers", registers, low=16, high=255),

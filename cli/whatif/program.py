@@ -56,6 +56,16 @@ class CappableProgram(Protocol):
         """The names and types of its parameters; "?" for what is not known."""
         ...
 
+    @property
+    def launched(self) -> tuple[int, ...]:
+        """The threads per block that its file launches it with."""
+        ...
+
+    @property
+    def fixed_block(self) -> str | None:
+        """Why its code holds for no other block size, None where nothing says so."""
+        ...
+
     def compiled(
         self, target: Capability, cap: int | None, macros: tuple[str, ...]
     ) -> CompiledKernel:
@@ -86,6 +96,14 @@ class _SourceProgram:
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
         return self.kernel.parameters
+
+    @property
+    def launched(self) -> tuple[int, ...]:
+        return self.kernel.launched
+
+    @property
+    def fixed_block(self) -> str | None:
+        return self.kernel.fixed_block
 
     def compiled(
         self, target: Capability, cap: int | None, macros: tuple[str, ...]
@@ -155,6 +173,8 @@ class _PtxProgram:
     name: str
     parameters: tuple[tuple[str, str], ...]
     expression: str
+    launched: tuple[int, ...] = ()
+    fixed_block: str | None = None
 
     def compiled(
         self, target: Capability, cap: int | None, macros: tuple[str, ...]

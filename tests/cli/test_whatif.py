@@ -130,7 +130,7 @@ def test_every_candidate_is_in_the_table_and_the_compilers_own_wins_ties(source:
     found = result(cli, "--kernel", "fir", "--gpu", "h200", "--registers", "24,32,40,255")
     assert found["kernel"] == "fir<float, 64>"
     assert [(c["block"], c["register_cap"]) for c in found["candidates"]] == [
-        (block, cap) for block in (128, 256, 512) for cap in (None, 24, 32, 40, 255)
+        (block, cap) for block in (256, 128, 512) for cap in (None, 24, 32, 40, 255)
     ]
     assert found["compiled"] == 5
     by = {(c["block"], c["register_cap"]): c for c in found["candidates"]}
@@ -142,10 +142,108 @@ def test_every_candidate_is_in_the_table_and_the_compilers_own_wins_ties(source:
 
 
 def test_caps_act_on_a_kernel_with_bounds(source: Path, cli) -> None:
+    source.write_text(
+        KERNELS.replace("out[threadIdx.x]", "out[blockIdx.x * blockDim.x + threadIdx.x]")
+    )
     found = result(cli, "--kernel", "bounded", "--arch", "sm_90", "--registers", "24,128")
     by = {(c["block"], c["register_cap"]): c for c in found["candidates"]}
     assert by[128, 24]["registers"] <= 24 < by[128, None]["registers"]
     assert by[512, None]["dropped"] == "cannot be launched"
+
+
+TILED = """
+#define SIDE 16
+__global__ void tiled(float *out, const float *in, int n) {
+  __shared__ float tile[SIDE][SIDE];
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  tile[threadIdx.y][threadIdx.x] = in[y * n + x];
+  __syncthreads();
+  out[y * n + x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void asserted(float *out) { assert(blockDim.x == 64); out[blockDim.x * blockIdx.x + threadIdx.x] = 1; }
+__global__ void __launch_bounds__(96) numbered(float *out) { out[blockIdx.x * 96 + threadIdx.x] = 1; }
+__global__ void named(float *out) {
+  for (int i = threadIdx.x; i < 5 * SIDE; i += blockDim.x) out[i] = 1;
+}
+__global__ void free_size(float *out, const float *in, int n) {
+  __shared__ float sums[32], all[1024];
+  float sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+  sums[threadIdx.x / 32] = sum;
+  all[threadIdx.x] = sum;
+  __syncthreads();
+  for (int k = threadIdx.x; k < 32; k += blockDim.x) out[k] = sums[k] + all[k];
+}
+LAUNCHES
+"""
+LAUNCHES = """
+void run(float *out, const float *in, int n) {
+  dim3 block(SIDE, SIDE);
+  tiled<<<dim3(n / SIDE, n / SIDE), block>>>(out, in, n);
+  named<<<1, SIDE>>>(out);
+  free_size<<<1, 192>>>(out, in, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "launched", "sizes", "reason"),
+    [
+        ("tiled", [256], {256}, "its threads fill tile[SIDE][SIDE], an element each"),
+        ("numbered", [], {96}, "it numbers threads without blockDim"),
+        ("named", [16], {16}, "SIDE, with which it is launched, stands in it"),
+        ("free_size", [192], {192, 128, 256, 512}, None),
+    ],
+)
+def test_the_file_says_which_block_sizes_its_code_holds_for(
+    kernel: str, launched: list[int], sizes: set[int], reason: str | None, source: Path, cli
+) -> None:
+    source.write_text(TILED.replace("LAUNCHES", LAUNCHES))
+    found = result(cli, "--kernel", kernel, "--arch", "sm_90", "--registers", "32")
+    assert (found["launched_blocks"], found["fixed_block"]) == (launched, reason)
+    assert {c["block"] for c in found["candidates"]} == sizes
+    assert found["candidates"][0]["block"] == (launched or [96])[0]
+
+
+def test_a_size_that_nothing_says_is_asked_for(source: Path, cli) -> None:
+    source.write_text(TILED.replace("LAUNCHES", ""))
+    asked = ("whatif", "k.cu", "--arch", "sm_90", "--registers", "32", "--kernel")
+    for kernel, reason in (
+        ("tiled", "its threads fill tile[SIDE][SIDE], an element each"),
+        ("asserted", "it asserts blockDim"),
+    ):
+        ran = cli(*asked, kernel)
+        assert ran.code == 2
+        assert reason in ran.err
+        assert "Name it with --block" in ran.err
+        named = cli(*asked, kernel, "--block", "64,256")
+        assert named.code == 0
+        assert "others compute something else" in named.err
+
+
+def test_rows_of_the_same_code_are_counted_not_shown(source: Path, cli) -> None:
+    source.write_text(TILED.replace("LAUNCHES", LAUNCHES))
+    ran = cli("whatif", "k.cu", "--kernel", "named", "--arch", "sm_90", "--registers", "200,255")
+    assert "2 caps give the same code as another row of the block size." in ran.out
+    assert "as the file launches it" in ran.out
+    assert "same code as the compiler" not in ran.out
+
+
+def test_names_of_the_c_library_and_constants_of_types_are_known(source: Path, cli) -> None:
+    source.write_text(
+        "#include <type_traits>\ntypedef unsigned int uint;\n"
+        "template <bool B> __device__ int f(std::bool_constant<B>) { return B ? 1 : 2; }\n"
+        "__global__ void k(uint *a) { a[blockDim.x * blockIdx.x] = f(std::true_type{}) + ushort(1); }\n"
+    )
+    assert result(cli, "--arch", "sm_90", "--registers", "32")["kernel"] == "k"
+
+
+def test_nvcc_takes_a_header(source: Path, cli) -> None:
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    source.with_name("k.cuh").write_text("__global__ void k(float *a) { a[threadIdx.x] = 1; }")
+    ran = cli("kernels", "k.cuh", "--arch", "sm_90", "--compiler", "nvcc")
+    assert ran.code == 0, ran.err
 
 
 def test_auto_takes_the_steps_of_occupancy(source: Path, cli) -> None:
