@@ -93,13 +93,7 @@ _LONG_WAIT_OF_MANY = number(
     "measured: 220 to 35,000 where atomics queue, with every unit below 12 %",
     LaunchSet.SIXTH,
 )
-_MANY_HELD = number(
-    0.5,
-    "many warps",
-    "achieved occupancy",
-    "our judgement",
-    LaunchSet.SIXTH,
-)
+_MANY_HELD = number(0.5, "many warps", "achieved occupancy", "our judgement", LaunchSet.SIXTH)
 
 
 def atomics_in_queue(profile: KernelProfile) -> float | None:

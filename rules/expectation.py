@@ -98,9 +98,7 @@ def exponents_of(*names: str) -> GainExponents:
 def expectation(exponents: GainExponents, bound: float) -> Expectation:
     """Return what a repair wins of at most *bound*, a factor of 1 or more."""
     return Expectation(
-        expected=bound**exponents.median,
-        low=bound**exponents.low,
-        high=bound**exponents.high,
+        expected=bound**exponents.median, low=bound**exponents.low, high=bound**exponents.high
     )
 
 

@@ -97,9 +97,7 @@ def figures_of(facts: Facts) -> LedgerFigures:
     )
 
 
-def ledger(
-    kernels: Iterable[tuple[Report, LedgerFigures, float | None]],
-) -> Iterator[LedgerEntry]:
+def ledger(kernels: Iterable[tuple[Report, LedgerFigures, float | None]]) -> Iterator[LedgerEntry]:
     """Yield an entry for each kernel with its figures and its share of the time."""
     for report, figures, share in kernels:
         bound = bound_class(report, figures)

@@ -473,11 +473,7 @@ def together_object(report: Report) -> dict[str, object] | None:
     joint = report.together
     if joint is None:
         return None
-    return {
-        "findings": joint.findings,
-        **asdict(joint.expected),
-        "upper_bound": joint.upper_bound,
-    }
+    return {"findings": joint.findings, **asdict(joint.expected), "upper_bound": joint.upper_bound}
 
 
 def _subject(kind: GainKind) -> str:
@@ -503,11 +499,7 @@ def shape_object(shape: ProfiledShape | None) -> dict[str, object] | None:
 def not_evaluated_objects(report: Report) -> list[dict[str, object]]:
     """Return the rules that lacked evidence, with how to supply each missing fact."""
     return [
-        {
-            "rule": rule.id,
-            "missing": [item.fact for item in missing],
-            "how": _how(missing),
-        }
+        {"rule": rule.id, "missing": [item.fact for item in missing], "how": _how(missing)}
         for rule, missing in report.not_evaluated
     ]
 

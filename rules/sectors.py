@@ -146,9 +146,7 @@ def _busy_with_shared_memory(profile: KernelProfile | None, share: float) -> boo
 
 
 def moved_per_needed(
-    profile: KernelProfile | None,
-    ways: list[tuple[str, WarpRequests]],
-    limiter: Limiter | None,
+    profile: KernelProfile | None, ways: list[tuple[str, WarpRequests]], limiter: Limiter | None
 ) -> tuple[float, str]:
     """Return bytes moved / needed of the worse direction, and how that was worked out.
 

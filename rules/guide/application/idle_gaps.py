@@ -170,6 +170,11 @@ def _gain(run: TracedRun) -> Gain:
     )
 
 
+def _run(busy: str, host_idle: str) -> dict[str, object]:
+    run = {"span": "40ms", "busy": busy, "kernels": 5, "launches": 5}
+    return {"timeline": {**run, "host_idle": host_idle, "host_gaps": 5}}
+
+
 RULE = Rule(
     id="idle-gaps",
     title="Keep the GPU at work while the host works",
@@ -185,36 +190,8 @@ RULE = Rule(
     citations=guide("10.1.2", "9.1.2"),
     check=check,
     examples=Examples(
-        fires={
-            "timeline": {
-                "span": "40ms",
-                "busy": "14ms",
-                "kernels": 5,
-                "launches": 5,
-                "host_idle": "25ms",
-                "host_gaps": 5,
-            }
-        },
-        quiet={"timeline": {"span": "14ms", "busy": "13.9ms", "kernels": 5, "launches": 5}},
-        edges=(
-            {
-                "timeline": {
-                    "span": "40ms",
-                    "busy": "36ms",
-                    "kernels": 5,
-                    "host_idle": "4ms",
-                    "host_gaps": 5,
-                }
-            },
-            {
-                "timeline": {
-                    "span": "40ms",
-                    "busy": "36ms",
-                    "kernels": 5,
-                    "host_idle": "3.9ms",
-                    "host_gaps": 5,
-                }
-            },
-        ),
+        fires=_run(busy="14ms", host_idle="25ms"),
+        quiet=_run(busy="39.9ms", host_idle="0s"),
+        edges=(_run(busy="36ms", host_idle="4ms"), _run(busy="36ms", host_idle="3.9ms")),
     ),
 )

@@ -210,19 +210,11 @@ RULE = Rule(
     examples=Examples(
         fires={
             "name": "my_sgemm_tiled",
-            "profile": {
-                "time": "2ms",
-                "instructions": 7e8,
-                "float_instructions": {"ffma": 8e9},
-            },
+            "profile": {"time": "2ms", "instructions": 7e8, "float_instructions": {"ffma": 8e9}},
         },
         quiet={
             "name": "cutlass::Kernel2<cutlass_80_simt_sgemm>",
-            "profile": {
-                "time": "2ms",
-                "instructions": 7e8,
-                "float_instructions": {"ffma": 8e9},
-            },
+            "profile": {"time": "2ms", "instructions": 7e8, "float_instructions": {"ffma": 8e9}},
         },
         edges=(
             {"name": "my_gemm", "profile": {"instructions": 1e6, "pipes": {"tensor": 0.74}}},

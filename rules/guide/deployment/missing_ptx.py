@@ -60,7 +60,6 @@ RULE = Rule(
     folds_into="narrow-target",
     check=check,
     examples=Examples(
-        fires={"code": ["sm_80", "sm_90"]},
-        quiet={"code": ["sm_80", "sm_90", "compute_90"]},
+        fires={"code": ["sm_80", "sm_90"]}, quiet={"code": ["sm_80", "sm_90", "compute_90"]}
     ),
 )

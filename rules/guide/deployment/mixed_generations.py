@@ -41,8 +41,5 @@ RULE = Rule(
     when="The visible GPUs have more than one compute capability.",
     citations=guide("17.1", "15.1"),
     check=check,
-    examples=Examples(
-        fires={"devices": ["h200", "rtx4090"]},
-        quiet={"devices": ["h200", "h200"]},
-    ),
+    examples=Examples(fires={"devices": ["h200", "rtx4090"]}, quiet={"devices": ["h200", "h200"]}),
 )

@@ -48,7 +48,6 @@ RULE = Rule(
     folds_into="missing-device-code",
     check=check,
     examples=Examples(
-        fires={"code": ["sm_90a"]},
-        quiet={"code": ["sm_90a", "sm_90", "compute_90"]},
+        fires={"code": ["sm_90a"]}, quiet={"code": ["sm_90a", "sm_90", "compute_90"]}
     ),
 )

@@ -85,10 +85,7 @@ def _loading(device: Device, timeline: TracedRun) -> Verdict:
             "whether the file has machine code for this GPU. If it has, call each kernel once "
             "before the part that counts, or set CUDA_MODULE_LOADING=EAGER."
         ),
-        evidence=(
-            traced("idle while code was loaded", idle, "s"),
-            traced("span", whole, "s"),
-        ),
+        evidence=(traced("idle while code was loaded", idle, "s"), traced("span", whole, "s")),
         gain=span_gain(
             replace(timeline, span_seconds=whole), idle, "idle time while code was loaded"
         ),

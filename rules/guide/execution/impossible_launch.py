@@ -35,10 +35,7 @@ _DOUBT = "; such a cut mostly spills: compile and look"
 
 
 def check(
-    device: Device,
-    launch: Launch,
-    launched: Occupancy,
-    launch_bounds: LaunchBounds | None = None,
+    device: Device, launch: Launch, launched: Occupancy, launch_bounds: LaunchBounds | None = None
 ) -> Verdict:
     """Advise when a limit of the device forbids the launch."""
     fault = launched.fault

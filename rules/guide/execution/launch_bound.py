@@ -116,14 +116,9 @@ def _repeated(seconds: float, launches: int, seen: Callable[..., Evidence]) -> A
             "does several steps. Where they must stay apart, record them once as a CUDA graph "
             "(cudaStreamBeginCapture, cudaGraphLaunch)."
         ),
-        evidence=(
-            seen("time of a launch", seconds, "s"),
-            given("launches", launches, "launches"),
-        ),
+        evidence=(seen("time of a launch", seconds, "s"), given("launches", launches, "launches")),
         gain=Gain(
-            kind=GainKind.KERNEL_TIME,
-            upper_bound=float(launches),
-            how=f"{launches:,} launches / 1",
+            kind=GainKind.KERNEL_TIME, upper_bound=float(launches), how=f"{launches:,} launches / 1"
         ),
     )
 
@@ -161,6 +156,11 @@ def _recorded(timeline: TracedRun) -> Verdict:
     )
 
 
+def _run(busy: str, launch_idle: str, **more: object) -> dict[str, object]:
+    run = {"span": "10ms", "busy": busy, "kernels": 300, "launch_idle": launch_idle}
+    return {"timeline": {**run, **more}}
+
+
 RULE = Rule(
     id="launch-bound",
     title="Launch less often: graphs, fusion, larger batches",
@@ -182,47 +182,11 @@ RULE = Rule(
     check=check,
     either=("timeline", "launches"),
     examples=Examples(
-        fires={
-            "timeline": {
-                "span": "20ms",
-                "busy": "1ms",
-                "kernels": 1000,
-                "launches": 1000,
-                "median_kernel": "1us",
-                "launch_idle": "18ms",
-            }
-        },
-        quiet={
-            "timeline": {
-                "span": "2ms",
-                "busy": "1.6ms",
-                "kernels": 1000,
-                "graph_launches": 1,
-                "median_kernel": "1us",
-                "launch_idle": "400us",
-            }
-        },
+        fires=_run("1ms", "9ms", launches=1000, median_kernel="1us"),
+        quiet=_run("9.6ms", "400us", graph_launches=1, median_kernel="1us"),
         edges=(
-            {
-                "timeline": {
-                    "span": "10ms",
-                    "busy": "4.9ms",
-                    "kernels": 300,
-                    "launches": 300,
-                    "median_kernel": "16us",
-                    "launch_idle": "5.1ms",
-                }
-            },
-            {
-                "timeline": {
-                    "span": "10ms",
-                    "busy": "8.1ms",
-                    "kernels": 300,
-                    "launches": 300,
-                    "median_kernel": "16us",
-                    "launch_idle": "1.9ms",
-                }
-            },
+            _run("4.9ms", "5.1ms", launches=300, median_kernel="16us"),
+            _run("8.1ms", "1.9ms", launches=300, median_kernel="16us"),
         ),
     ),
 )

@@ -189,11 +189,7 @@ RULE = Rule(
         "block, where the grid leaves others without one."
     ),
     citations=guide("11.3", "10.5"),
-    silenced_by=(
-        "tail-effect",
-        "underfilled-device",
-        "launch-bound",
-    ),
+    silenced_by=("tail-effect", "underfilled-device", "launch-bound"),
     check=check,
     examples=Examples(
         fires={

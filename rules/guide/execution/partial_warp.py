@@ -83,8 +83,6 @@ RULE = Rule(
     author_only=True,
     check=check,
     examples=Examples(
-        fires={"block": 100},
-        quiet={"block": 128},
-        edges=({"block": 33}, {"block": 32}),
+        fires={"block": 100}, quiet={"block": 128}, edges=({"block": 33}, {"block": 32})
     ),
 )

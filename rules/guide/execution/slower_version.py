@@ -26,18 +26,12 @@ SLOWER = number(
     LaunchSet.SIXTH,
 )
 HARDLY = number(
-    1.05,
-    "slower at all",
-    "time / time of the faster one",
-    "our judgement: noise",
-    LaunchSet.SIXTH,
+    1.05, "slower at all", "time / time of the faster one", "our judgement: noise", LaunchSet.SIXTH
 )
 
 
 def check(
-    launch: Launch,
-    profile: KernelProfile,
-    faster_launches: tuple[OtherLaunch, ...],
+    launch: Launch, profile: KernelProfile, faster_launches: tuple[OtherLaunch, ...]
 ) -> Verdict:
     """Advise to take the block size or the version that took less time here."""
     if not faster_launches:

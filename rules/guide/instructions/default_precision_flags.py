@@ -52,7 +52,6 @@ RULE = Rule(
     citations=guide("12.1.10", "11.1.6"),
     check=check,
     examples=Examples(
-        fires={"compile_flags": "-O3 -lineinfo"},
-        quiet={"compile_flags": "-O3 -ftz=true"},
+        fires={"compile_flags": "-O3 -lineinfo"}, quiet={"compile_flags": "-O3 -ftz=true"}
     ),
 )

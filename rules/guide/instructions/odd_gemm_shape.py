@@ -142,10 +142,7 @@ RULE = Rule(
     ),
     check=check,
     examples=Examples(
-        fires={
-            "gpu": "h200",
-            "timeline": {"span": "8ms", "products": [{**_ODD, "time": "7.3ms"}]},
-        },
+        fires={"gpu": "h200", "timeline": {"span": "8ms", "products": [{**_ODD, "time": "7.3ms"}]}},
         quiet={
             "gpu": "h200",
             "timeline": {"span": "2ms", "products": [{**_EVEN, "time": "1.4ms"}]},

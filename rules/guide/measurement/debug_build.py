@@ -74,9 +74,6 @@ RULE = Rule(
     examples=Examples(
         fires={"compile_flags": "-G -g"},
         quiet={"compile_flags": "-O3 -lineinfo"},
-        edges=(
-            {"compile_flags": "-G -g"},
-            {"compile_flags": "-G -g -dopt=on"},
-        ),
+        edges=({"compile_flags": "-G -g"}, {"compile_flags": "-G -g -dopt=on"}),
     ),
 )

@@ -107,9 +107,5 @@ RULE = Rule(
     ),
     citations=guide("10.2.1", "11.1"),
     check=check,
-    examples=Examples(
-        fires=_walk(4.1),
-        quiet=_walk(32.0),
-        edges=(_walk(4.5), _walk(4.6)),
-    ),
+    examples=Examples(fires=_walk(4.1), quiet=_walk(32.0), edges=(_walk(4.5), _walk(4.6))),
 )

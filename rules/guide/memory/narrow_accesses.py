@@ -71,8 +71,6 @@ RULE = Rule(
     author_only=True,
     check=check,
     examples=Examples(
-        fires=_elements(1),
-        quiet=_elements(4),
-        edges=(_elements(2), _elements(2, stride=2)),
+        fires=_elements(1), quiet=_elements(4), edges=(_elements(2), _elements(2, stride=2))
     ),
 )

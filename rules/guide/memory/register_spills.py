@@ -116,10 +116,7 @@ def check(
 
 
 def _spills(
-    spill: int,
-    compiled: Compiled | None,
-    occupancy: Occupancy | None,
-    bounds: LaunchBounds | None,
+    spill: int, compiled: Compiled | None, occupancy: Occupancy | None, bounds: LaunchBounds | None
 ) -> Advice:
     bound = "up to " if compiled and not compiled.spills_exact else ""
     return Advice(
@@ -195,10 +192,7 @@ def _uncounted(profile: KernelProfile) -> float | None:
 
 
 def _local(
-    profile: KernelProfile,
-    share: float,
-    occupancy: Occupancy | None,
-    bounds: LaunchBounds | None,
+    profile: KernelProfile, share: float, occupancy: Occupancy | None, bounds: LaunchBounds | None
 ) -> Advice:
     spilled = profile.spill_requests or 0.0
     what = "spilled registers" if spilled else "arrays indexed by a variable, or a stack"

@@ -102,10 +102,7 @@ _MOSTLY = number(0.7, "loads that L1 has", "share", "our judgement", LaunchSet.S
 
 
 def _profiled(
-    efficiency: float,
-    profile: KernelProfile | None,
-    limiter: Limiter | None,
-    device: Device,
+    efficiency: float, profile: KernelProfile | None, limiter: Limiter | None, device: Device
 ) -> Advice | None:
     ways = ways_that_count(profile)
     if profile and (names_no_access(profile) or are_scattered_atomics(profile)):

@@ -39,13 +39,7 @@ LEAST_USED = number(
     "26.26 of 32; measured are 26.3 and 27.1 for norms of rows of 4,095 floats (H200)",
     LaunchSet.SIXTH,
 )
-MOST_USED = number(
-    27.3,
-    "bytes used there, at most",
-    "bytes",
-    "the same",
-    LaunchSet.SIXTH,
-)
+MOST_USED = number(27.3, "bytes used there, at most", "bytes", "the same", LaunchSet.SIXTH)
 LEAST_SECTORS = number(
     4.8,
     "sectors per request where rows begin anywhere",
@@ -54,18 +48,10 @@ LEAST_SECTORS = number(
     LaunchSet.SIXTH,
 )
 MOST_SECTORS_THERE = number(
-    4.95,
-    "sectors per request there, at most",
-    "sectors",
-    "the same",
-    LaunchSet.SIXTH,
+    4.95, "sectors per request there, at most", "sectors", "the same", LaunchSet.SIXTH
 )
 WAITING = number(
-    0.5,
-    "wait for loads of such rows",
-    "share of a warp's time",
-    "our judgement",
-    LaunchSet.SIXTH,
+    0.5, "wait for loads of such rows", "share of a warp's time", "our judgement", LaunchSet.SIXTH
 )
 BEST = number(
     0.95,

@@ -105,12 +105,7 @@ RULE = Rule(
         "10 %."
     ),
     citations=(ROOFLINE,),
-    silenced_by=(
-        "underfilled-device",
-        "launch-bound",
-        "scarce-fp64",
-        "register-spills",
-    ),
+    silenced_by=("underfilled-device", "launch-bound", "scarce-fp64", "register-spills"),
     check=check,
     examples=Examples(
         fires={

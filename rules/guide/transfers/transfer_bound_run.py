@@ -92,14 +92,9 @@ def _staged(copies: float, run: float, pipeline: Pipeline, link: LinkModel | Non
             f"{_finer(staged, run) if pipeline.divisible else ''}Beyond that copy less: keep intermediate "
             "data on the device, copy only what changed, and use narrower types."
         ),
-        evidence=(
-            derived("exposed copy time", exposed, "s"),
-            source("end-to-end time", run, "s"),
-        ),
+        evidence=(derived("exposed copy time", exposed, "s"), source("end-to-end time", run, "s")),
         gain=Gain(
-            kind=GainKind.RUN_TIME,
-            upper_bound=run / kernel,
-            how="run time / time of the kernel",
+            kind=GainKind.RUN_TIME, upper_bound=run / kernel, how="run time / time of the kernel"
         )
         if kernel
         else None,
