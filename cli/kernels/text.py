@@ -67,7 +67,9 @@ def _table(listed: list[Record]) -> Table:
     several = len({record["file"] for record in listed}) > 1
     places = [_place(record, several) for record in listed]
     last = _last_column(listed, places)
-    columns = (*_KERNEL_COLUMNS, Column(last[0])) if last else _KERNEL_COLUMNS
+    columns: tuple[Column, ...] = _KERNEL_COLUMNS
+    if last:
+        columns = (*columns, Column(last[0]))
     ends = [(Cell(text),) for text in last[1]] if last else [()] * len(listed)
     rows = [(*_kernel_row(record), *end) for record, end in zip(listed, ends, strict=True)]
     room = _name_room(columns, rows)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,17 +71,3 @@ def test_kernels_beside_tables_keep_their_place(library: str) -> None:
     assert len(mixed) > len(items)
     first = [seen(which, 60, functions=False).first() for which in (items, mixed)]
     assert [listed.kernel for listed in first[0]] == [listed.kernel for listed in first[1]]
-
-
-@pytest.mark.parametrize("columns", [80, 100, 120])
-def test_each_kernel_has_a_line(columns: int, cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 80 columns too: names are cut, and columns that say nothing go."""
-    log = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "ptxas.log"
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    lines = cli("kernels", str(log), "--gpu", "h200", "--color", "never").out.splitlines()
-    rows = [line for line in lines if " %  " in line]
-    assert len(rows) == 8
-    assert all(len(row.rstrip()) <= columns for row in rows)
-    for name in ("spilling", "sgemm_tiled", "transpose", "elementwise", "softmax_row"):
-        assert sum(name in row for row in rows) == 1

@@ -18,6 +18,7 @@ import pytest
 
 from gpuadvise.cli import emit
 from gpuadvise.cli.app import _show_fields
+from gpuadvise.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,6 +75,21 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[str]
 
         yield shown
     os.close(ours)
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_each_kernel_has_a_line(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 80 columns too: names are cut, and columns that say nothing go."""
+    log = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "ptxas.log"
+    with terminal(monkeypatch) as shown:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["kernels", str(log), "--gpu", "h200", "--color", "never"]) == 0
+        lines = [COLOURS.sub("", line).rstrip() for line in shown()]
+    rows = [line for line in lines if " %  " in line]
+    assert len(rows) == 8
+    assert all(len(line) <= columns for line in lines)
+    for name in ("spilling", "sgemm_tiled", "transpose", "elementwise", "softmax_row"):
+        assert sum(name in row for row in rows) == 1
 
 
 def test_a_note_is_broken_between_words(monkeypatch) -> None:
