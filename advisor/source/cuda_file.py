@@ -182,6 +182,13 @@ class CudaFile:
             known = self._said[words] = words in self.text.content
         return known
 
+    def matches(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether *pattern* stands anywhere in the file, be it in a comment."""
+        known = self._said.get(pattern.pattern)
+        if known is None:
+            known = self._said[pattern.pattern] = pattern.search(self.text.content) is not None
+        return known
+
     def called(self, name: str) -> list[SourceFunction]:
         """Return the functions of this file that are called *name*."""
         if self._by_name is None:

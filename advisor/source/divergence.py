@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Names in conditions lead to further conditions.
 _DEEPEST = 3
+_RETURN = re.compile(rb"\breturn\s*;")
 # A bound that was rounded to whole blocks gives every thread the same number of iterations.
 _ROUNDED = re.compile(r"[/~&]|ROUND|round|ceil|CEIL|pad|PAD|align|ALIGN|DIV|div")
 
@@ -90,6 +91,23 @@ def depends_on_thread(context: RuleContext, condition: Node) -> bool:
     if context.variances.of(condition) not in (Variance.LANE, Variance.WARP):
         return False
     return not _may_hold_for_all(context, condition)
+
+
+def first_uneven_return(context: RuleContext) -> Node | None:
+    """Return the first statement at the top of the function with which only some threads of a block end."""
+    if not context.function.matches(_RETURN):
+        return None
+    body = context.function.body
+    for exit_ in context.function.nodes("return_statement"):
+        above = exit_.parent
+        if above is not None and above.kind == "compound_statement" and above is not body:
+            above = above.parent
+        if above is None or above.kind != "if_statement" or above.parent is not body:
+            continue
+        condition = above.part("condition")
+        if condition is not None and depends_on_thread(context, condition):
+            return exit_
+    return None
 
 
 def _may_hold_for_all(context: RuleContext, condition: Node) -> bool:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.divergence import depends_on_thread, is_uneven_loop
+from gpuadvise.advisor.source.divergence import (
+    depends_on_thread,
+    first_uneven_return,
+    is_uneven_loop,
+)
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import is_block_group
 from gpuadvise.rules.model import Priority, Topic
@@ -24,6 +29,12 @@ _BARRIERS = frozenset(
 )
 
 
+_WORDS = re.compile(rb"sync|Block(?:Reduce|Scan)")
+_BARRIER_CALL = re.compile(rb"\b__syncthreads\w*\s*\(")
+_COLLECTIVE = re.compile(
+    r"(?:\w+::)*(?:Block|block_?)(?:Reduce|Scan|reduce|scan|RadixSort|Exchange|Load|Store)\w*\s*[({]"
+)
+
 _ACTION = (
     "Move the barrier out of the condition: let all threads run the loop, guard only "
     "the work by if (i < n), and put the barrier after that."
@@ -32,12 +43,14 @@ _ACTION = (
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Barriers of a block under a condition, or in a loop, that depends on the thread."""
-    if not context.function.on_device or not context.function.says(b"sync"):
+    if not context.function.on_device or not context.file.matches(_WORDS):
         return
+    yield from _behind_returns(context)
     barriers: dict[int, list[Node]] = {}
     causes: dict[int, Node] = {}
     for call in context.function.nodes("call_expression"):
-        cause = _divergent_cause(context, call) if _is_barrier(context, call) else None
+        waits = _is_barrier(context, call) or _calls_barrier(context, call)
+        cause = _divergent_cause(context, call) if waits else None
         if cause is not None:
             causes[cause.index] = cause
             barriers.setdefault(cause.index, []).append(call)
@@ -51,6 +64,47 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"{what} in {where} depends on the thread (line {line}).",
             _ACTION,
         )
+
+
+def _behind_returns(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find the first barrier that some threads of a block have left before, by a return under a condition."""
+    first = first_uneven_return(context) if context.function.says(b"__shared__") else None
+    if first is None:
+        return
+    line = context.file.text.line(first.start)
+    for call in context.function.nodes("call_expression"):
+        collective = _is_collective(context, call)
+        if call.start > first.end and (collective or _is_barrier(context, call)):
+            yield context.diagnostic(
+                "divergent-barriers",
+                call,
+                f"The threads that return in line {line} never come to this {'collective' if collective else 'barrier'}; "
+                + (
+                    "it uses values of all threads."
+                    if collective
+                    else "what they were to store before it is missing after it."
+                ),
+                "Let all threads of the block stay: guard the loads and stores by if (i < n), and give threads past the end a "
+                "neutral value.",
+                minor=not collective,
+            )
+            return
+
+
+def _is_collective(context: RuleContext, call: Node) -> bool:
+    """Whether *call* is a collective of a block in CUB, such as ``BlockReduce(storage).Sum(x)``."""
+    called = call.children[0] if call.children else call
+    return called.kind == "field_expression" and _COLLECTIVE.match(context.at(called)) is not None
+
+
+def _calls_barrier(context: RuleContext, call: Node) -> bool:
+    """Whether *call* is of a function of this file that holds a barrier."""
+    if call.children[0].kind != "identifier":
+        return False
+    return any(
+        f.on_device and f.node is not context.function.node and f.matches(_BARRIER_CALL)
+        for f in context.file.called(context.file.callee(call))
+    )
 
 
 def _is_barrier(context: RuleContext, call: Node) -> bool:

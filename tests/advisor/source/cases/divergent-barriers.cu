@@ -134,3 +134,51 @@ __global__ void two_counters(float *a, const float *in, int n) {
     a[i + threadIdx.x] = 0;
   }
 }
+__global__ void left_before_the_barrier(float *x, int n) {
+  __shared__ float tile[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  tile[threadIdx.x] = x[i];
+  __syncthreads();  // expect: divergent-barriers
+  x[i] = tile[255 - threadIdx.x];
+}
+__global__ void left_before_the_collective(float *out, const float *x, int n) {
+  typedef cub::BlockReduce<float, 256> BlockReduce;
+  __shared__ typename BlockReduce::TempStorage storage;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) {
+    return;
+  }
+  float sum = BlockReduce(storage).Sum(x[i]);  // expect: divergent-barriers
+  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+__global__ void block_left_before_the_barrier(float *x, int n) {
+  if (blockIdx.x * 256 >= n) return;
+  __syncthreads();
+  x[threadIdx.x] = 0;
+}
+__global__ void left_after_the_barrier(float *x, int n) {
+  __syncthreads();
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  x[i] = 0;
+}
+__device__ float sum_of_block(float *tile) {
+  __syncthreads();
+  return tile[0] + tile[1];
+}
+__device__ float sum_of_pair(float *tile) { return tile[0] + tile[1]; }
+__global__ void barrier_in_a_function(float *x) {
+  __shared__ float tile[64];
+  if (threadIdx.x < 16) {
+    x[0] = sum_of_block(tile);  // expect: divergent-barriers
+  }
+}
+__global__ void no_barrier_in_a_function(float *x) {
+  __shared__ float tile[64];
+  if (threadIdx.x < 16) x[0] = sum_of_pair(tile);
+}
+__global__ void barrier_in_a_function_for_all(float *x) {
+  __shared__ float tile[64];
+  if (blockIdx.x < 16) x[0] = sum_of_block(tile);
+}
