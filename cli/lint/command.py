@@ -70,53 +70,17 @@ def command(
 ) -> Answer | Exit:
     """Say which faults FILE shows, where, and what to write instead."""
     rules = FileRules(select=names_in(select), ignore=names_in(ignore), fail_on=fail_on)
+    if fix or diff:
+        mending = "--diff" if diff else "--fix"
+        _refuse_with_mending(mending, baseline or since, format, get)
     left: list[NotJudged] = []
     notes: list[str] = []  # of what is left out on purpose
     read = list(sources(files, rules, left=left, notes=notes))
     lacking = [source.lacking for source in read if source.lacking]
     if lacking and len(lacking) == len(read):
         raise lacking[0]
-    limit = rules.gate([*files, *(source.path for source in read)])
-    if limit and not read and not left and not any(map(rules.excludes, files)):
-        raise BadInput(
-            f"{rules.option(files[0])} has nothing to compare: there is no source file in "
-            f"{quoted_path(files[0])}.",
-            hint=f"lint reads {and_list(SUFFIXES)}.",
-        )
-    checked = frozenset[str]().union(*(rules.of(path) for path in files))
-    if fail_on and limit and not any(meets(limit, rule) for rule in checked):
-        raise BadInput(
-            f"--fail-on {limit}: no rule that is left has that priority.",
-            hint="A check that cannot fail must not look like one that passed.",
-        )
-    if baseline and since:
-        raise BadInput("--baseline and --since say twice what was there before.", hint="Give one.")
-    if (baseline or since) and (fix or diff):
-        raise BadInput(
-            f"{'--baseline' if baseline else '--since'} is not for {'--diff' if diff else '--fix'}, "
-            "which mends what is there, new or not."
-        )
-    if baseline:
-        from gpuadvise.cli.lint.baseline import without_saved
-
-        read = without_saved(read, baseline)
-    if since:
-        from gpuadvise.cli.lint.baseline import without_committed
-
-        read = without_committed(read, since, rules)
+    _refuse_idle_gate(files, rules, read, left)
     if fix or diff:
-        if format != Format.TEXT or get:
-            given = f"--format {quoted(format)}" if format != Format.TEXT else "--get"
-            raise BadInput(
-                f"{given} is not for {'--diff' if diff else '--fix'}, which takes --format text alone.",
-                hint="Run lint again without it for the faults that are left.",
-            )
-        notes += [
-            f"{quoted_path(source.path)}: a notebook is not mended, only judged."
-            for source in read
-            if source.cells
-        ]
-        read = [source for source in read if not source.cells]
         return _mend(read, rules, write=fix and not diff, left=left, notes=notes)
     inputs = {
         "files": files,
@@ -126,7 +90,61 @@ def command(
         "baseline": baseline,
         "since": since,
     }
-    return answer(read, inputs, rules, left, notes)
+    return answer(_only_new(read, rules, baseline, since), inputs, rules, left, notes)
+
+
+def _refuse_with_mending(
+    mending: str, known: str | None, format: str, get: Sequence[str] | None
+) -> None:
+    """Raise BadInput for what cannot be said beside --fix or --diff."""
+    if known:
+        raise BadInput(
+            f"--baseline and --since are not for {mending}, which mends what is there, new or not."
+        )
+    if format != Format.TEXT or get:
+        given = f"--format {quoted(format)}" if format != Format.TEXT else "--get"
+        raise BadInput(
+            f"{given} is not for {mending}, which takes --format text alone.",
+            hint="Run lint again without it for the faults that are left.",
+        )
+
+
+def _refuse_idle_gate(
+    files: list[str], rules: FileRules, read: list[SourceFile], left: Sequence[NotJudged]
+) -> None:
+    """Raise BadInput for a gate that could not fail: no source, or no rule of its priority."""
+    limit = rules.gate([*files, *(source.path for source in read)])
+    if limit is None:
+        return
+    if not read and not left and not any(map(rules.excludes, files)):
+        raise BadInput(
+            f"{rules.option(files[0])} has nothing to compare: there is no source file in "
+            f"{quoted_path(files[0])}.",
+            hint=f"lint reads {and_list(SUFFIXES)}.",
+        )
+    checked = frozenset[str]().union(*(rules.of(path) for path in files))
+    if rules.fail_on and not any(meets(limit, rule) for rule in checked):
+        raise BadInput(
+            f"--fail-on {limit}: no rule that is left has that priority.",
+            hint="A check that cannot fail must not look like one that passed.",
+        )
+
+
+def _only_new(
+    read: list[SourceFile], rules: FileRules, baseline: str | None, since: str | None
+) -> list[SourceFile]:
+    """Return *read* without the findings that were there before, where somebody asks for that."""
+    if baseline and since:
+        raise BadInput("--baseline and --since say twice what was there before.", hint="Give one.")
+    if baseline:
+        from gpuadvise.cli.lint.baseline import without_saved
+
+        return without_saved(read, baseline)
+    if since:
+        from gpuadvise.cli.lint.baseline import without_committed
+
+        return without_committed(read, since, rules)
+    return read
 
 
 def _mend(
@@ -135,11 +153,17 @@ def _mend(
     *,
     write: bool,
     left: Sequence[NotJudged],
-    notes: Sequence[str],
+    notes: list[str],
 ) -> Exit:
     """Write the fixes, or show them; the gate judges what is left after them."""
     from gpuadvise.advisor.backends.file_replacement import replace_unchanged
 
+    notes += [
+        f"{quoted_path(source.path)}: a notebook is not mended, only judged."
+        for source in read
+        if source.cells
+    ]
+    read = [source for source in read if not source.cells]
     fixed = 0
     remaining: list[Diagnostic] = []
     for source in read:
