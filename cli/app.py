@@ -76,6 +76,8 @@ QUESTIONS = {
         CommandRow("explain", "A word of the field in a few sentences."),
         CommandRow("rules", "The rules: list, or explain one with live examples."),
         CommandRow("demo", "Answers from recordings that it has with it, and their commands."),
+        CommandRow("skill", "The page for agents that have a shell."),
+        CommandRow("mcp", "The commands as tools for agents.", "gpuadvise.servers.mcp.command"),
         CommandRow("help", "The help of a command.", "help"),
         CommandRow("schema", "The JSON Schema of a command's output.", "schema"),
         CommandRow("completion", "The completion script of a shell.", "completion"),

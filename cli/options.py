@@ -285,6 +285,7 @@ _RULES = {
     "environment": Option("", "Look at CUDA_ variables of this shell."),
     "fix": Option("", "Write what is mechanical."),
     "diff": Option("", "Show what --fix would write."),
+    "root": Option("FOLDER", "Only files below it may be read; default: the working folder."),
     "build": Option("FILE", "Library, cubin or build log whose kernels a hover shows."),
 }  # fmt: skip
 _MACHINE = {

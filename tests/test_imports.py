@@ -20,6 +20,7 @@ HEAVY = {
     "jsonschema",
     "lz4",
     "matplotlib",
+    "mcp",
     "multiprocessing",
     "numpy",
     "plotext",
@@ -66,6 +67,8 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "help": ("occupancy", set()),
     "demo": ("trace", set()),
     "lsp": ("--help", set()),
+    "mcp": ("--help", set()),
+    "skill": ("", set()),
 }
 
 

@@ -1,0 +1,1 @@
+"""``gpuadvise skill``: the page for agents that have a shell."""

@@ -1,0 +1,1 @@
+"""The server of the Model Context Protocol: the commands as tools for agents."""
