@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
 MANY = number(4, "many", "launches", "our judgement", LaunchSet.RECORDED)
@@ -57,6 +57,14 @@ def check(
     if run_seconds is not None and launches * STARTING < NOTICEABLE * run_seconds:
         return PASSED
     return _repeated(timed.seconds, launches, profiled if timed is profile else given)
+
+
+def _held_between_launches(run: TracedRun, idle: float) -> IdleCause | None:
+    """Return what holds the host up between launches: not the long work that `idle-gaps` names."""
+    work = idle_of(run, "host-work")
+    if work is not None and work.culprit_seconds <= idle:
+        return work
+    return idle_of(run, "launch")
 
 
 def _fit_together(profile: KernelProfile, launches: int) -> bool:
@@ -127,7 +135,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
     if not (timeline.launch_bound or timeline.late_launches):
         return PASSED
     idle, launches = timeline.launch_idle_seconds, timeline.launches
-    waiting = idle_of(timeline, "host-work", "launch")
+    waiting = _held_between_launches(timeline, idle)
     return Advice(
         message=(
             f"The GPU is idle for {show_share(timeline.share(idle))} of the span because the next "
