@@ -26,6 +26,7 @@ from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.glossary import term_named, terms
 from gpuadvise.cli.rules.text import code_of
+from gpuadvise.cli.skill.command import WHEN
 from gpuadvise.cli.typer_private import completion_script
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explain import explain, needs_of
@@ -78,6 +79,35 @@ def main() -> None:
     for path, text in shared_files().items():
         (DOCS / "share" / path).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / "share" / path).write_text(text, encoding="utf-8", newline="\n")
+    (DOCS.parent / "llms.txt").write_text(llms(), encoding="utf-8", newline="\n")
+
+
+def llms() -> str:
+    """Return the list of pages for language models, as llmstxt.org describes it."""
+    lines = [
+        "# gpuadvise",
+        "",
+        f"> {WHEN}",
+        "",
+        "`gpuadvise skill` prints which command to take.",
+        "",
+    ]
+    lines += ["## Documentation", ""]
+    for page in sorted(DOCS.glob("*.md")):
+        title, _, body = page.read_text(encoding="utf-8").partition("\n")
+        answers = [row.help for row in COMMANDS if f"`{row.name}`" in title]
+        about = " ".join(answers) or _opening(body)
+        lines.append(f"- [{title.removeprefix('# ').replace('`', '')}](docs/{page.name}): {about}")
+    lines += ["", "## Optional", "", "- [The rules](docs/rules/README.md): one page for each"]
+    return "\n".join(lines) + "\n"
+
+
+def _opening(body: str) -> str:
+    """Return the first sentence of a page's text, without its links."""
+    paragraphs = (part.strip() for part in body.split("\n\n"))
+    first = next((part for part in paragraphs if part and part[0] not in "<|#`-"), "")
+    text = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", " ".join(first.split()))
+    return re.split(r"(?<=[.:])\s", text)[0].rstrip(".:")
 
 
 def shared_files() -> dict[str, str]:

@@ -24,9 +24,9 @@ class Route(NamedTuple):
 
 # When a harness should open the page at all: it decides by this text alone.
 WHEN = (
-    "Find what limits CUDA kernels, GPU training or inference runs, and what to change first. Use when a kernel, "
+    "Find what limits CUDA kernels, GPU training or inference runs, and what to change first. Use to profile, and when a kernel, "
     "PyTorch, Triton or JAX program on an NVIDIA GPU is slow; for ncu, nsys or torch profiler files; for occupancy, "
-    "registers, spills, bank conflicts, coalescing, rooflines, copies and overlap; for wheels and no kernel image "
+    "registers, spills, bank conflicts, coalescing, memory or compute bound, copies and overlap; for wheels and no kernel image "
     "errors; to check a claimed speed-up. Not for wrong results, installing drivers, AMD or Apple GPUs, or code "
     "that runs on the CPU alone."
 )

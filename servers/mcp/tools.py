@@ -58,7 +58,7 @@ def occupancy(
     gpu: str = "",
     fields: tuple[str, ...] = (),
 ) -> str:
-    """Blocks and warps per SM of a launch, what limits them, what would raise them. block: 256 or 16x16; smem: 48K per block; without block one is chosen."""
+    """Blocks and warps per SM of a launch, what limits them, what would raise them. block: 256 or 16x16; smem: shared memory per block, 48K; without block one is chosen."""
     answer = gpuadvise.occupancy(
         regs=regs, block=block or None, smem=smem or None, grid=grid or None, gpu=gpu or None
     )
@@ -66,7 +66,7 @@ def occupancy(
 
 
 def gpus(query: str = "", fields: tuple[str, ...] = ()) -> str:
-    """GPUs of the catalogue: SMs, memory, bandwidth, peaks. query: names (h100-sxm h200), or words that they must have; empty: all."""
+    """GPUs (cards) of the catalogue compared: SMs, memory, bandwidth, peaks. query: names (h100-sxm h200), or words that they must have; empty: all."""
     return shown(gpuadvise.gpus(*query.split()), fields)
 
 
@@ -146,7 +146,7 @@ def compare(before: str, after: str, limit: int = 0) -> str:
 def next_command(
     files: tuple[str, ...] = (), goal: Goal = "slow", program: str = "./app", kernel: str = ""
 ) -> str:
-    """Give the exact ncu, nsys, torch or gpuadvise line that records what is still missing: from the evidence so far (files), or for a goal without any. program: the user's command."""
+    """Give the exact ncu, nsys, torch or gpuadvise line to profile a program (the user's command): what is still missing beside the evidence so far (files), or where nothing is recorded yet."""
     return cut(wanted_command(files, goal=goal, program=program, kernel=kernel), USUAL_BYTES)
 
 

@@ -31,6 +31,14 @@ def test_a_page_is_up_to_date(name: str) -> None:
     assert text == PAGES[name], "run python docs/generate.py and read the diff"
 
 
+def test_the_list_of_pages_for_language_models_is_up_to_date() -> None:
+    text = (DOCS.parent / "llms.txt").read_text(encoding="utf-8")
+    assert text == generate.llms(), "run python docs/generate.py and read the diff"
+    links = {line.split("](")[1].split(")")[0] for line in text.splitlines() if "](" in line}
+    assert all((DOCS.parent / link).is_file() for link in links)
+    assert not [line for line in text.splitlines() if line.endswith(": ")]
+
+
 def test_the_files_of_an_installation_are_up_to_date() -> None:
     share = DOCS / "share"
     made = generate.shared_files()
