@@ -76,9 +76,9 @@ class Answer(Generic[R]):
         return markdown.render(self._blocks())
 
     def _repr_html_(self) -> str:
-        from gpuadvise.api.notebook import html
+        from gpuadvise.cli.render.html import element
 
-        return html(self._blocks())
+        return element(self._blocks())
 
 
 def answer_of(said: CommandAnswer, results: Sequence[type[T]]) -> Answer[T]:

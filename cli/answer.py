@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.render.svg import Picture
 
 
 class Answer(NamedTuple):
@@ -19,7 +20,7 @@ class Answer(NamedTuple):
 
     ``result`` is the JSON contract; ``rows`` are what CSV and NDJSON list (``None``: the
     result is the only row), ``columns`` the header of CSV when there are none; ``blocks``
-    builds the text when a person reads it; ``documents`` holds formats that only this
+    builds the text when a person reads it, ``pictures`` what a page shows above it; ``documents`` holds formats that only this
     command offers, such as ``sarif``, by name, whole or in pieces.
     """
 
@@ -36,6 +37,7 @@ class Answer(NamedTuple):
     failed: Sequence[str] = ()  # why a gate says no: after the notes, and as annotations
     documents: Mapping[str, Callable[[], str | Iterable[str]]] = MappingProxyType({})
     exit: Exit = Exit.RAN
+    pictures: Callable[[], Sequence[Picture]] = tuple  # for HTML
 
     def envelope(self) -> dict[str, Any]:
         """Return the JSON document of docs/json-schema.md."""

@@ -197,6 +197,10 @@ def _rendered(answer: Answer, name: str) -> str:
             from gpuadvise.cli.render import markdown
 
             return markdown.render(answer.blocks())
+        case Format.HTML:
+            from gpuadvise.cli.render import html
+
+            return html.page(answer)
     accepted = list(dict.fromkeys([*map(str, Format), *sorted(answer.documents), GITHUB]))
     raise BadInput(
         f"--format {quoted(name)} is not a format of {answer.command}.",

@@ -14,6 +14,7 @@ class Format(StrEnum):
     CSV = "csv"
     NDJSON = "ndjson"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 # Annotations of GitHub Actions: every command has its gate's, some one for each finding.

@@ -336,7 +336,7 @@ _OUTPUT = {
     "skeleton": Option("LANG", "Code: cuda or cuda-python.", v.one_word("cuda", "cuda-python")),
     "all": Option("", "Leave nothing out of the list."),
     "format": Option(
-        "FORMAT", "text, json, csv, ndjson, markdown or github.", spellings=("-f",),
+        "FORMAT", "text, json, csv, ndjson, markdown, html or github.", spellings=("-f",),
         complete=completion.formats,
     ),
     "get": Option(

@@ -104,7 +104,8 @@ def command(
         bool, pick("all", "Every finding, and what was not evaluated.")
     ] = False,
     format: Annotated[
-        str, pick("format", "text, json, ndjson, csv, markdown, ledger, sarif, github or gitlab.")
+        str,
+        pick("format", "text, json, ndjson, csv, markdown, html, ledger, sarif, github or gitlab."),
     ] = Format.TEXT,
     get: Get = None,
 ) -> Answer | Exit:

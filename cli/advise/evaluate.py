@@ -170,10 +170,10 @@ def _refuse_unheard(call: Call, output: Output) -> None:
         return
     if not call.many("ncu") and not call.many("files"):
         raise BadInput("--with-ncu-rules: there is no --ncu whose rules could be shown.")
-    if output.format not in (Format.TEXT, Format.MARKDOWN, Format.JSON):
+    if output.format not in (Format.TEXT, Format.MARKDOWN, Format.HTML, Format.JSON):
         raise BadInput(
             f"--with-ncu-rules: {output.format} has no place for them.",
-            hint="Use text, markdown or json.",
+            hint="Use text, markdown, html or json.",
         )
 
 

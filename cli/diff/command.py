@@ -46,7 +46,10 @@ def command(
     limit: Annotated[Text, pick("limit")] = None,
     format: Annotated[
         str,
-        pick("format", "text, json, csv, ndjson, markdown or github (annotations of a workflow)."),
+        pick(
+            "format",
+            "text, json, csv, ndjson, markdown, html or github (annotations of a workflow).",
+        ),
     ] = Format.TEXT,
     get: options.Get = None,
 ) -> Answer:

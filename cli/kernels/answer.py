@@ -436,7 +436,7 @@ def _refuse_rows(request: KernelsRequest) -> None:
     if request.driver_check and request.output.format in _STREAMED:
         raise BadInput(
             f"--driver-check has no {request.output.format} form.",
-            hint="Use text, json or markdown.",
+            hint="Use text, json, markdown or html.",
         )
 
 

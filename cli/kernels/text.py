@@ -342,7 +342,7 @@ def _target_order(target: str) -> tuple[int, str]:
 
 
 # Formats that a person reads: they say in the answer why a list is empty.
-READ = (Format.TEXT, Format.MARKDOWN)
+READ = (Format.TEXT, Format.MARKDOWN, Format.HTML)
 
 
 def why_nothing(request: KernelsRequest, choice: Choice | None, seen: GatheredItems) -> str:

@@ -64,7 +64,7 @@ def command(
     fix: Annotated[bool, pick("fix")] = False,
     diff: Annotated[bool, pick("diff")] = False,
     format: Annotated[
-        str, pick("format", "text, json, ndjson, csv, markdown, sarif, github or gitlab.")
+        str, pick("format", "text, json, ndjson, csv, markdown, html, sarif, github or gitlab.")
     ] = Format.TEXT,
     get: Get = None,
 ) -> Answer | Exit:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.occupancy.evaluate import OccupancyCase
     from gpuadvise.cli.occupancy.request import LaunchRequest, OccupancyRequest
+    from gpuadvise.cli.render.svg import Picture
 
 
 WAVES = ("wave_size", "waves", "tail_efficiency", "fits_cooperative")
@@ -177,6 +178,11 @@ def answer(request: OccupancyRequest) -> Answer:
 
         return screen(case, check)
 
+    def pictures() -> Sequence[Picture]:
+        from gpuadvise.cli.occupancy.sweep import curves
+
+        return curves(choice.device.limits, launch.launch)
+
     code, notes = threshold([case.occupancy])
     return Answer(
         command="occupancy",
@@ -188,4 +194,5 @@ def answer(request: OccupancyRequest) -> Answer:
         notes=remarks,
         failed=notes,
         exit=code,
+        pictures=pictures,
     )

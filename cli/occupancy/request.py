@@ -190,7 +190,7 @@ class OccupancyRequest(NamedTuple):  # made at every start, in an eighth of a da
         self._check_one_answer(wanted)
 
     def _check_one_answer(self, wanted: list[str]) -> None:
-        if self.show and self.output.format not in (Format.TEXT, Format.MARKDOWN):
+        if self.show and self.output.format not in (Format.TEXT, Format.MARKDOWN, Format.HTML):
             raise BadInput("--show draws text; a table of the sweep needs no --show.")
         if self.fail_under is not None and self.sweep:
             raise BadInput("--fail-under judges one launch, not a --sweep.")

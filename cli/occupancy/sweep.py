@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.occupancy.request import OccupancyRequest
+    from gpuadvise.cli.render.svg import Picture
 
 
 _KIB = 1024
@@ -302,6 +303,7 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
         blocks=blocks,
         rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
         notes=choice.notes,
+        pictures=lambda: [staircase(points, by, own)],
     )
 
 
@@ -357,6 +359,56 @@ def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> 
         axes.axvline(current, color="C3", label=f"this launch: {current:,}")
         axes.legend()
     axes.set(xlabel=TITLES[by], ylabel="Occupancy, %", ylim=(0, 100))
+
+
+def curves(limits: Limits, launch: Launch) -> list[Picture]:
+    """Return occupancy over block size, registers and shared memory, with *launch* marked on each."""
+    return [
+        staircase(swept(limits, launch, by), by, _value(launch, by))
+        for by in (Axis.BLOCK, Axis.REGS, Axis.SMEM)
+    ]
+
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 470, 12, 190  # of a staircase, in pixels
+_MARKS = 4  # on the axis
+
+
+def staircase(points: Sequence[Point], by: Axis, current: int | None) -> Picture:
+    """Return a picture of occupancy over the axis; the *current* value is marked."""
+    from gpuadvise.cli.render import svg
+
+    last = max(points[-1].value, current or 0, 1)
+    across, up = svg.Scale(0, last, _LEFT, _RIGHT), svg.Scale(0, 1, _BOTTOM, _TOP)
+    marks_across = [(at * last / _MARKS, f"{at * last // _MARKS:,}") for at in range(_MARKS + 1)]
+    marks_up = [(at / _MARKS, f"{100 * at // _MARKS} %") for at in range(_MARKS + 1)]
+    marks = [svg.axes(across, up, marks_across, marks_up, TITLES[by])]
+    before = 0
+    for first, end, answer in stairs(points, by):
+        y = up.at(answer.occupancy)
+        # Block sizes and registers are whole: a step reaches from behind the value before it.
+        x = across.at(first if by is Axis.SMEM else before)
+        marks.append(svg.box(x, y, across.at(end) - x, _BOTTOM - y, "c0"))
+        before = end
+    best = max(points, key=lambda point: point.occupancy.occupancy)
+    described = f"At most {show_share(best.occupancy.occupancy)}, first at {best.value:,}."
+    if current is not None:
+        x = across.at(current)
+        marks.append(svg.path([(x, _TOP), (x, _BOTTOM)], "mark"))
+        right = x > (_LEFT + _RIGHT) / 2
+        label = f"this launch: {current:,}"
+        side = "end" if right else "start"
+        # Under the marks of the axis, where no step hides it.
+        marks.append(svg.words(x, _BOTTOM + 54, label, anchor=side))
+        described += f" This launch: {current:,}."
+    return svg.Picture(f"Occupancy by {_LABELS[by]}", described, _BOTTOM + 62, "".join(marks))
+
+
+_LABELS = {
+    Axis.BLOCK: "block size",
+    Axis.REGS: "registers",
+    Axis.SMEM: "shared memory",
+    Axis.BARRIERS: "barriers",
+}
 
 
 def all_cc_answer(request: OccupancyRequest) -> Answer:

@@ -67,7 +67,8 @@ def command(
     device: Live = None,
     snapshot: Snapshot = None,
     format: Annotated[
-        str, pick("format", "text, json, csv, ndjson, markdown, github or code (of --skeleton).")
+        str,
+        pick("format", "text, json, csv, ndjson, markdown, html, github or code (of --skeleton)."),
     ] = Format.TEXT,
 ) -> Answer:
     """Print sequential and staged times, and the best number of pieces and streams."""

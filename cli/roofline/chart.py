@@ -10,6 +10,7 @@ from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_flops, show_number, show_rate, show_share
 from gpuadvise.cli.blocks import Drawing
+from gpuadvise.cli.render import svg
 from gpuadvise.cli.render.kernel_names import shortened
 from gpuadvise.cli.render.picture import literal
 
@@ -77,6 +78,44 @@ def draw(axes: Axes, kernels: Sequence[Placed]) -> None:
         axes.plot(*_points(group), "o", label=literal(f"{name}{_share(group)}"))
     axes.legend(title=f"under {show_rate(kernels[0].roofline.bandwidth)} of memory bandwidth")
     axes.grid(visible=True, which="both", alpha=0.2)
+
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 470, 12, 230  # of a picture, in pixels
+
+
+def picture(kernels: Sequence[Placed], title: str) -> svg.Picture:
+    """Return the roofs and *kernels* as a picture, both scales logarithmic."""
+    roofs = [_roof(kernels, peak) for peak in _peaks(kernels)]
+    xs, ys = _points(kernels)
+    rates = [*ys, *(rate for _, heights in roofs for rate in heights)]
+    low = 10.0 ** math.floor(math.log10(min(rates)))
+    high = 10.0 ** math.ceil(math.log10(max(rates) * 1.05))
+    across = svg.Scale(roofs[0][0][0], roofs[0][0][2], _LEFT, _RIGHT, log=True)
+    up = svg.Scale(low, high, _BOTTOM, _TOP, log=True)
+    marks_across = [(x, show_number(x)) for x in _spaced([across.low, across.high], _TICK_COLUMNS)]
+    decades = _decades([low, high])
+    marks_up = [(y, show_flops(y)) for y in decades[:: max(1, math.ceil(len(decades) / 8))]]
+    marks = [svg.axes(across, up, marks_across, marks_up, "FLOP/byte")]
+    for places, heights in roofs:
+        corners = zip(places, heights, strict=True)
+        marks.append(svg.path([(across.at(x), up.at(y)) for x, y in corners], "roof"))
+    marks += [svg.dot(across.at(x), up.at(y), "c4") for x, y in zip(xs, ys, strict=True)]
+    below = [f"Roof of {_roof_name(kernels, peak)}" for peak in _peaks(kernels)]
+    below[0] += f" under {show_rate(kernels[0].roofline.bandwidth)}"
+    for number, (name, group) in enumerate(_named(kernels), start=1):
+        below.append(f"{number}. {name}{_share(group)}")
+        if len(group) == 1:
+            x, y = across.at(xs[number - 1]), up.at(ys[number - 1])
+            marks.append(svg.words(x + 8, y + 14, str(number)))
+    marks += [
+        svg.words(8, _BOTTOM + 58 + svg.LINE * at, text, small=True)
+        for at, text in enumerate(below)
+    ]
+    height = _BOTTOM + 48 + svg.LINE * len(below)
+    return svg.Picture(title, "; ".join(below), height, "".join(marks))
+
+
+_TICK_COLUMNS = 60  # as many characters as have room across
 
 
 def _roof_name(kernels: Sequence[Placed], peak: float) -> str:

@@ -29,6 +29,7 @@ from gpuadvise.cli.roofline.request import (
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
+    from gpuadvise.cli.render.svg import Picture
 
 EXAMPLES = """\
   gpuadvise roofline --flops 2e9 --bytes 24GB --dtype fp32 --gpu h200
@@ -103,6 +104,7 @@ def command(
         notes=(*choice.notes, *reached.notes, *notes),
         failed=[*below, *above],
         exit=Exit.UNAVAILABLE if damaged and code is Exit.RAN else code,
+        pictures=lambda: _pictures(choice.device, kernels),
     )
 
 
@@ -147,6 +149,12 @@ def _blocks(device: Device, kernels: list[Placed], *, show: bool) -> list[Block]
 
         page += [Heading("Roofline"), drawn(kernels, device.name)]
     return page
+
+
+def _pictures(device: Device, kernels: list[Placed]) -> list[Picture]:
+    from gpuadvise.cli.roofline.chart import picture
+
+    return [picture(kernels, f"Roofline of {device.name}")]
 
 
 def _input(kernel: Placed) -> dict[str, Any]:

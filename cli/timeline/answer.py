@@ -12,7 +12,7 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.timeline import communication, operators, ranks, text
+from gpuadvise.cli.timeline import communication, lanes, operators, ranks, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +90,7 @@ def answer(
         notes=_notes(cases),
         failed=failed,
         exit=code,
+        pictures=lambda: [lanes.time_account(first.timeline), lanes.picture(first.timeline)],
     )
 
 

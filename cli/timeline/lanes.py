@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_seconds
+from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.cli.blocks import Drawing
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.intervals import Cover, Interval
     from gpuadvise.advisor.timelines.timeline import Timeline
+    from gpuadvise.cli.render.svg import Picture
 
 KEY = "Of a mark's time: # all, = half or more, - less, . nothing."
 _LABEL = 11
@@ -84,6 +86,57 @@ def draw(axes: Axes, timeline: Timeline) -> None:
     )
     axes.set_xlim(0, max(timeline.span_seconds * 1e3, 1e-6))
     axes.set_xlabel("ms")
+
+
+_PIXELS = 360  # of a lane
+_START = 110
+_HEIGHT, _PITCH = 28, 40
+
+
+def picture(timeline: Timeline) -> Picture:
+    """Return the lanes as a picture; where the GPU did both or neither is seen from one to the next."""
+    from gpuadvise.cli.render import svg
+
+    marks, described = [], []
+    lanes = [(name, intervals) for name, intervals in _lanes(timeline) if intervals]
+    for at, (name, intervals) in enumerate(lanes):
+        shares = covered(intervals, timeline.lanes.start_ns, timeline.span_ns, _PIXELS)
+        bottom = _PITCH * at + _HEIGHT
+        marks.append(svg.words(0, bottom - 9, name))
+        marks.append(svg.box(_START, bottom - _HEIGHT, _PIXELS, _HEIGHT, "track"))
+        x = 0
+        for share, group in groupby(round(share, 2) for share in shares):
+            width = len(list(group))
+            if share:
+                height = _HEIGHT * share
+                marks.append(svg.box(_START + x, bottom - height, width, height, f"c{at}"))
+            x += width
+        described.append(f"{name} {show_share(sum(shares) / _PIXELS)} of the time")
+    bottom = _PITCH * len(lanes) + 6
+    marks.append(svg.words(_START, bottom, "0", small=True))
+    end = show_seconds(timeline.span_seconds)
+    marks.append(svg.words(_START + _PIXELS, bottom, end, anchor="end", small=True))
+    return svg.Picture(title(timeline), "; ".join(described), bottom + 8, "".join(marks))
+
+
+def time_account(timeline: Timeline) -> Picture:
+    """Return one bar of where the time of *timeline* went."""
+    from gpuadvise.cli.render import svg
+
+    account, span = timeline.account, timeline.span_ns
+    work = (
+        ("computing", account.computing_ns),
+        ("communication that nothing hides", account.communication_ns),
+        ("copies that no kernel hides", account.copies_ns),
+        ("memory being set", account.memsets_ns),
+    )
+    parts = [svg.Part(name, ns, _said(ns, span)) for name, ns in work]
+    parts.append(svg.Part("idle", account.idle_ns, _said(account.idle_ns, span), idle=True))
+    return svg.account("Account of time", parts)
+
+
+def _said(ns: int, span: int) -> str:
+    return f"{show_share(ns / span)}, {show_seconds(ns / 1e9)}" if span else ""
 
 
 def title(timeline: Timeline) -> str:

@@ -17,8 +17,8 @@ from gpuadvise.advisor.backends.live import live_machine
 from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.api.notebook import html
 from gpuadvise.cli.blocks import Cell, Drawing, Fact, LabelledFacts, Line
+from gpuadvise.cli.render.html import element
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "cli" / "recorded"
@@ -206,7 +206,7 @@ def test_measuring_needs_a_gpu() -> None:
 
 
 def test_drawings_keep_their_shape_in_notebooks() -> None:
-    drawn = html(
+    drawn = element(
         [Line("  told", indent=2), Drawing("a < b\n  c"), LabelledFacts((Fact("x", Cell("1")),))]
     )
     assert "<pre>a &lt; b\n  c</pre>" in drawn

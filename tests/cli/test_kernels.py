@@ -403,7 +403,7 @@ def test_files_that_hold_nothing(content: bytes, sentence: str, form: str, cli, 
         (("--jobs", "0"), "--jobs"),
         (("--gpu", "h100", "--cc", "9.0"), "two devices"),
         (("-", "-"), "only once"),
-        (("--format", "xml"), "Use text, json, csv, ndjson, markdown or github.\n"),
+        (("--format", "xml"), "Use text, json, csv, ndjson, markdown, html or github.\n"),
     ],
 )
 def test_mistakes(args: tuple[str, ...], sentence: str, cli, inside: Path) -> None:

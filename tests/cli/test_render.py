@@ -153,7 +153,7 @@ def test_the_result_is_the_row_where_none_are_listed(capsys) -> None:
 def test_an_unknown_format_names_those_that_exist(answer: Answer) -> None:
     with pytest.raises(BadInput) as caught:
         emit.emit(answer, Output(format="xml"))
-    assert caught.value.hint == "Use text, json, csv, ndjson, markdown, sarif or github."
+    assert caught.value.hint == "Use text, json, csv, ndjson, markdown, html, sarif or github."
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "-7", "wide"])

@@ -1,0 +1,162 @@
+"""Pictures as SVG: a few marks, drawn as they look well inside a page, on paper and on a telephone.
+
+Each has a title and a description for who hears the page read. Colours follow the page, light or dark.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpuadvise.advisor.prose import inert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WIDTH = 480
+LINE = 20  # between two lines of text
+COLOURS = 6  # series that can be told apart, by the colour-blind as well (Okabe and Ito's set)
+IDLE = "idle"  # the class of what is no work
+
+STYLE = """
+svg{display:block;width:100%;height:auto;font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+svg text{fill:var(--ink)}svg .small{font-size:11.5px;fill:var(--soft)}
+svg .axis{stroke:var(--soft);fill:none}svg .grid{stroke:var(--rule);fill:none}
+svg .roof{stroke:var(--ink);stroke-width:2;fill:none}svg .mark{stroke:var(--bad);stroke-width:2;stroke-dasharray:5 3}
+svg .c0{fill:#0072b2}svg .c1{fill:#e69f00}svg .c2{fill:#009e73}svg .c3{fill:#cc79a7}svg .c4{fill:#d55e00}
+svg .c5{fill:#56b4e9}svg .idle{fill:var(--rule)}svg .track{fill:var(--panel)}
+"""
+_ALONE = """
+svg{--ink:#1b1f24;--soft:#59636e;--rule:#d1d9e0;--panel:#f6f8fa;--bad:#cf222e;background:#fff}
+@media (prefers-color-scheme:dark){svg{--ink:#e6edf3;--soft:#9198a1;--rule:#3d444d;--panel:#151b23;--bad:#f85149;
+background:#0d1117}}
+"""
+
+
+class Picture(NamedTuple):
+    """A drawing WIDTH wide and *height* high; *marks* is SVG, its *title* and *description* plain text."""
+
+    title: str
+    description: str
+    height: float
+    marks: str
+
+
+class Scale(NamedTuple):
+    """Where values from *low* to *high* stand between the pixels *start* and *end*."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        """Return the pixel of *value*, no farther out than the scale reaches."""
+        low, high = self.low, self.high
+        if self.log:
+            low, high, value = math.log10(low), math.log10(high), math.log10(value)
+        share = (value - low) / (high - low) if high > low else 0.5
+        return self.start + (self.end - self.start) * min(1.0, max(0.0, share))
+
+
+class Part(NamedTuple):
+    """One part of a whole: what it is called, its size, what is said of it."""
+
+    name: str
+    size: float
+    said: str
+    idle: bool = False
+
+
+def inline(picture: Picture, number: int) -> str:
+    """Return *picture* as an element of a page, on which it has this *number*."""
+    return _element(picture, f"picture{number}", "", "")
+
+
+def alone(picture: Picture) -> str:
+    """Return *picture* as a file, with its colours and its title above it."""
+    above = f'<text x="8" y="18">{_text(picture.title)}</text>'
+    style = f"<style>{_ALONE}{STYLE}</style>"
+    moved = f'{above}<g transform="translate(0 {1.5 * LINE})">{picture.marks}</g>'
+    whole = picture._replace(height=picture.height + 1.5 * LINE, marks=moved)
+    return _element(whole, "picture", ' xmlns="http://www.w3.org/2000/svg"', style) + "\n"
+
+
+def words(x: float, y: float, text: str, *, anchor: str = "start", small: bool = False) -> str:
+    """Return *text*, which may be foreign, at a place."""
+    classes = ' class="small"' if small else ""
+    return f'<text x="{x:.4g}" y="{y:.4g}" text-anchor="{anchor}"{classes}>{_text(text)}</text>'
+
+
+def box(x: float, y: float, width: float, height: float, kind: str) -> str:
+    """Return a filled box of the colour class *kind*; one too thin to see is drawn half a pixel wide."""
+    return (
+        f'<rect x="{x:.5g}" y="{y:.5g}" width="{max(width, 0.5):.4g}" '
+        f'height="{max(height, 0):.4g}" class="{kind}"/>'
+    )
+
+
+def path(points: Iterable[tuple[float, float]], kind: str) -> str:
+    """Return a line through *points* of the class *kind*."""
+    return f'<path d="M{" L".join(f"{x:.5g} {y:.5g}" for x, y in points)}" class="{kind}"/>'
+
+
+def dot(x: float, y: float, kind: str) -> str:
+    """Return a filled circle of the colour class *kind*."""
+    return f'<circle cx="{x:.5g}" cy="{y:.5g}" r="5" class="{kind}"/>'
+
+
+def axes(
+    across: Scale,
+    up: Scale,
+    marks_across: Iterable[tuple[float, str]],
+    marks_up: Iterable[tuple[float, str]],
+    title: str,
+) -> str:
+    """Return both axes with their marks, and what is measured across below them."""
+    parts = [
+        path([(across.start, up.end), (across.start, up.start), (across.end, up.start)], "axis")
+    ]
+    for value, label in marks_up:
+        y = up.at(value)
+        parts.append(path([(across.start, y), (across.end, y)], "grid"))
+        parts.append(words(across.start - 6, y + 4, label, anchor="end", small=True))
+    for value, label in marks_across:
+        x = across.at(value)
+        parts.append(path([(x, up.start), (x, up.start + 4)], "axis"))
+        parts.append(words(x, up.start + 17, label, anchor="middle", small=True))
+    middle = (across.start + across.end) / 2
+    parts.append(words(middle, up.start + 35, title, anchor="middle", small=True))
+    return "".join(parts)
+
+
+def account(title: str, parts: Sequence[Part]) -> Picture:
+    """Return one bar of *parts* of a whole, each named below it; parts of nothing are left out."""
+    parts = [part for part in parts if part.size > 0]
+    whole = sum(part.size for part in parts) or 1.0
+    marks, x, colour = [], 0.0, 0
+    for at, part in enumerate(parts):
+        kind = IDLE if part.idle else f"c{colour % COLOURS}"
+        colour += not part.idle
+        width = WIDTH * part.size / whole
+        y = 52 + LINE * at
+        marks += [box(x, 0, width, 32, kind), box(0, y - 11, 12, 12, kind)]
+        marks.append(words(20, y, f"{part.name}: {part.said}"))
+        x += width
+    described = "; ".join(f"{part.name} {part.said}" for part in parts)
+    return Picture(title, described, 46 + LINE * len(parts), "".join(marks))
+
+
+def _element(picture: Picture, name: str, more: str, style: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {picture.height:.5g}" role="img" '
+        f'aria-labelledby="{name}-title {name}-desc"{more}>'
+        f'<title id="{name}-title">{_text(picture.title)}</title>'
+        f'<desc id="{name}-desc">{_text(picture.description)}</desc>{style}{picture.marks}</svg>'
+    )
+
+
+def _text(text: str) -> str:
+    return escape(inert(text))
