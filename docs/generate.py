@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "rules"
 SCHEMAS = DOCS.parent / "cli" / "schemas"
+SITE = DOCS.parent / "mkdocs.yml"
 # Sections of both editions: what they are about, and rules or a reason beyond the citations.
 GUIDE = tomllib.loads((DOCS / "sections.toml").read_text(encoding="utf-8"))
 SECTIONS = GUIDE["old"]
@@ -74,6 +75,7 @@ def main() -> None:
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
     for page in DOCS.glob("*.md"):
         page.write_text(with_written_parts(page), encoding="utf-8", newline="\n")
+    SITE.write_text(with_written_parts(SITE), encoding="utf-8", newline="\n")
     for name, text in schema_files().items():
         (SCHEMAS / name).write_text(text, encoding="utf-8", newline="\n")
     for path, text in shared_files().items():
@@ -190,7 +192,7 @@ _DEEPEST_LINES = 4  # the fields of a result
 
 
 def with_written_parts(page: Path) -> str:
-    """Return the text of *page* with every part between two marks as it is now."""
+    """Return the text of *page* (Markdown or YAML) with every part between two marks as it is now."""
     return _MARKED.sub(
         lambda part: f"{part['start']}{PARTS[part['name']]()}{part['end']}",
         page.read_text(encoding="utf-8"),
@@ -243,6 +245,20 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+def rules_in_nav() -> str:
+    """Return the part of the site's navigation that holds the rules by topic, in YAML."""
+    lines = ["- Rules:", "    - rules/README.md"]
+    lines += ["    - What of the guide they cover: rules/coverage.md"]
+    lines += ["    - Numbers that decide: rules/numbers.md"]
+    for topic in Topic:
+        ids = sorted(rule.id for rule in RULES if rule.topic is topic)
+        lines += [
+            f"    - {topic.capitalize().replace('-', ' ')}:",
+            *(f"        - {i}: rules/{i}.md" for i in ids),
+        ]
+    return "".join(f"  {line}\n" for line in lines)
+
+
 def rule_module() -> str:
     """Return the module of one short rule that has all parts."""
     module = DOCS.parent / "rules" / "guide" / "execution" / "partial_warp.py"
@@ -276,14 +292,15 @@ def description_example() -> str:
 PARTS = {
     "commands": commands_table,
     "the glossary": glossary,
+    "the rules": rules_in_nav,
     "a rule": rule_module,
     "facts": facts_table,
     "keys of the catalogue": table,
     "every key": description_example,
 }
 _MARKED = re.compile(
-    r"(?P<start><!-- docs/generate.py writes: (?P<name>[^\n]+) -->\n)"
-    r".*?(?P<end><!-- end -->\n)",
+    r"(?P<start> *(?:<!--|#) docs/generate.py writes: (?P<name>[^\n]+?)(?: -->)?\n)"
+    r".*?(?P<end> *(?:<!-- end -->|# end)\n)",
     re.DOTALL,
 )
 _HEAD = """\
