@@ -75,6 +75,34 @@ def pytorch_cuda_notes() -> tuple[Citation, ...]:
     return _pytorch("CUDA semantics", "docs/stable/notes/cuda.html")
 
 
+def pytorch_faq() -> tuple[Citation, ...]:
+    """Return the citation of what PyTorch says of memory that grows."""
+    return _pytorch("Frequently Asked Questions", "docs/stable/notes/faq.html")
+
+
+def pytorch_attention() -> tuple[Citation, ...]:
+    """Return the citation of PyTorch's fused attention."""
+    page = "docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"
+    return _pytorch("torch.nn.functional.scaled_dot_product_attention", page)
+
+
+def pytorch_optimizers() -> tuple[Citation, ...]:
+    """Return the citation of what PyTorch says of the forms of its optimisers."""
+    return _pytorch("torch.optim", "docs/stable/optim.html")
+
+
+def cupy_performance() -> tuple[Citation, ...]:
+    """Return the citation of what CuPy says of speed."""
+    url = "https://docs.cupy.dev/en/stable/user_guide/performance.html"
+    return (cited("CuPy documentation", "Performance Best Practices", url),)
+
+
+def numba_memory() -> tuple[Citation, ...]:
+    """Return the citation of what Numba says of memory of the GPU."""
+    url = "https://numba.readthedocs.io/en/stable/cuda/memory.html"
+    return (cited("Numba documentation", "CUDA: Memory management", url),)
+
+
 def _pytorch(section: str, page: str) -> tuple[Citation, ...]:
     return (cited("PyTorch documentation", section, f"https://docs.pytorch.org/{page}"),)
 

@@ -143,6 +143,22 @@ _MODULES = (
     "python.host_built_tensors",
     "python.synchronizations_in_loops",
     "python.unsynchronized_timing",
+    "python.array_copies_in_loops",
+    "python.implicit_kernel_copies",
+    "python.written_out_attention",
+    "python.unfused_optimizers",
+    "python.zero_filled_gradients",
+    "python.unsearched_convolutions",
+    "python.eager_training",
+    "python.pageable_async_copies",
+    "python.hidden_synchronizations",
+    "python.loaders_without_workers",
+    "python.kept_graphs",
+    "python.evaluation_with_gradients",
+    "python.emptied_caches",
+    "python.host_random_numbers",
+    "python.repeated_uploads",
+    "python.growing_tensors",
 )
 
 if TYPE_CHECKING:

@@ -45,14 +45,30 @@ CUDA_RULES = (
     "unsynchronized-timers",
 )
 PYTHON_RULES = (
+    "array-copies-in-loops",
     "blocking-moves",
+    "eager-training",
+    "emptied-caches",
+    "evaluation-with-gradients",
     "full-precision-matmuls",
+    "growing-tensors",
+    "hidden-synchronizations",
     "host-built-tensors",
+    "host-random-numbers",
+    "implicit-kernel-copies",
+    "kept-graphs",
+    "loaders-without-workers",
+    "pageable-async-copies",
     "partial-warp",
+    "repeated-uploads",
     "synchronizations-in-loops",
     "synchronizing-reads",
+    "unfused-optimizers",
     "unpinned-loaders",
+    "unsearched-convolutions",
     "unsynchronized-timing",
+    "written-out-attention",
+    "zero-filled-gradients",
 )
 # Rules that run only when they are named: the source alone does not prove them.
 OPT_IN = frozenset(("rolled-loops", "unsynchronized-timing"))

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.source.diagnostic import TextEdit
+    from gpuadvise.advisor.source.python.steps import Steps
+    from gpuadvise.advisor.source.python.tensors import Tensors
     from gpuadvise.advisor.source.text import SourceText
 
 # Files beyond this are generated; the standard parser takes a hundred times their size.
@@ -30,7 +33,10 @@ _BRACKET = re.compile(rb"[][(){}]")
 
 @dataclass(slots=True, eq=False)
 class PythonModule:
-    """One parsed file: *nodes* in the order of a walk, and the node around each."""
+    """One parsed file: *nodes* in the order of a walk, and the node around each.
+
+    *tensors* and *steps* are what the first rule that asks has found out.
+    """
 
     text: SourceText
     tree: ast.Module
@@ -40,6 +46,15 @@ class PythonModule:
     calls: list[ast.Call] = field(default_factory=list)
     assigned: dict[str, list[ast.expr]] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
+    stored: list[tuple[int, str]] = field(default_factory=list)
+    tensors: Tensors | None = None
+    steps: Steps | None = None
+
+    def bound_in(self, loop: ast.For | ast.AsyncFor | ast.While) -> set[str]:
+        """Return the names that the lines of *loop* bind."""
+        first = bisect_left(self.stored, (loop.lineno, ""))
+        last = bisect_left(self.stored, ((loop.end_lineno or loop.lineno) + 1, ""))
+        return {name for _, name in self.stored[first:last]}
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes around *node*, from the inside out."""
@@ -150,30 +165,70 @@ def _depth(content: bytes) -> int:
 
 
 def _walked(module: PythonModule) -> PythonModule:
+    nodes, parents = module.nodes, module.parents
     stack: list[ast.AST] = [module.tree]
     while stack:
         node = stack.pop()
-        module.nodes.append(node)
-        children = list(ast.iter_child_nodes(node))
-        for child in children:
-            module.parents[child] = node
-        stack.extend(reversed(children))
-        if isinstance(node, ast.Call):
-            module.calls.append(node)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    module.assigned.setdefault(target.id, []).append(node.value)
-        elif isinstance(node, ast.AnnAssign):
-            if node.value is not None and isinstance(node.target, ast.Name):
-                module.assigned.setdefault(node.target.id, []).append(node.value)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            module.functions.add(node.name)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                name = alias.asname or alias.name.split(".")[0]
-                module.imports[name] = alias.name if alias.asname else name
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                module.imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        nodes.append(node)
+        first = len(stack)
+        for name in node._fields:
+            child = getattr(node, name, None)
+            if type(child) is list:
+                for element in child:
+                    if isinstance(element, ast.AST):
+                        parents[element] = node
+                        stack.append(element)
+            elif isinstance(child, ast.AST) and not isinstance(child, _SHARED):
+                parents[child] = node
+                stack.append(child)
+        if len(stack) > first + 1:
+            stack[first:] = stack[first:][::-1]
+        note = _NOTES.get(type(node))
+        if note is not None:
+            note(module, node)
+    module.stored.sort()
     return module
+
+
+# Nodes without a place, of which the parser makes one for a whole file.
+_SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+
+
+def _note_assign(module: PythonModule, node: ast.Assign) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            module.assigned.setdefault(target.id, []).append(node.value)
+
+
+def _note_annotated(module: PythonModule, node: ast.AnnAssign) -> None:
+    if node.value is not None and isinstance(node.target, ast.Name):
+        module.assigned.setdefault(node.target.id, []).append(node.value)
+
+
+def _note_name(module: PythonModule, node: ast.Name) -> None:
+    if isinstance(node.ctx, ast.Store):
+        module.stored.append((node.lineno, node.id))
+
+
+def _note_import(module: PythonModule, node: ast.Import) -> None:
+    for alias in node.names:
+        name = alias.asname or alias.name.split(".")[0]
+        module.imports[name] = alias.name if alias.asname else name
+
+
+def _note_import_from(module: PythonModule, node: ast.ImportFrom) -> None:
+    if node.module and not node.level:
+        for alias in node.names:
+            module.imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+
+
+_NOTES: dict[type[ast.AST], Callable[[PythonModule, Any], None]] = {
+    ast.Call: lambda module, node: module.calls.append(node),
+    ast.Assign: _note_assign,
+    ast.AnnAssign: _note_annotated,
+    ast.Name: _note_name,
+    ast.FunctionDef: lambda module, node: module.functions.add(node.name),
+    ast.AsyncFunctionDef: lambda module, node: module.functions.add(node.name),
+    ast.Import: _note_import,
+    ast.ImportFrom: _note_import_from,
+}

@@ -1,9 +1,8 @@
-"""Loops that train: where they are, and what tensors they work on."""
+"""What a training program names: factories, loaders, clocks, moves to a GPU."""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,44 +29,6 @@ FACTORIES = frozenset(
 )
 LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 CLOCKS = frozenset(("time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer"))
-
-
-@dataclass(slots=True, eq=False)
-class TrainingLoop:
-    """A loop in which a loss goes backward; *losses* are the names that do."""
-
-    node: ast.For | ast.AsyncFor | ast.While
-    losses: set[str] = field(default_factory=set)
-    outer: ast.For | ast.AsyncFor | ast.While | None = None
-
-
-def training_loops(module: PythonModule) -> list[TrainingLoop]:
-    """Return the loops that call ``backward()`` and step an optimiser."""
-    loops: dict[ast.AST, TrainingLoop] = {}
-    steps = {
-        loop
-        for call in module.calls
-        if _is_step(module, call)
-        for loop in module.loops_around(call)
-    }
-    for call in module.calls:
-        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "backward"):
-            continue
-        loop = next((around for around in module.loops_around(call) if around in steps), None)
-        if loop is None:
-            continue
-        entry = loops.setdefault(loop, TrainingLoop(loop))
-        for name in ast.walk(call.func.value):
-            if isinstance(name, ast.Name):
-                entry.losses.add(name.id)
-    return list(loops.values())
-
-
-def _is_step(module: PythonModule, call: ast.Call) -> bool:
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "step"):
-        return False
-    name = module.name_of(call.func.value).lower()
-    return "opt" in name or "scaler" in name or name.endswith("sgd") or "adam" in name
 
 
 def conditional_in(module: PythonModule, node: ast.AST, loop: ast.AST) -> bool:

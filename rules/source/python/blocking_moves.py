@@ -6,12 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import TextEdit
-from gpuadvise.advisor.source.python.training import (
-    LOADERS,
-    argument,
-    has_unknown_arguments,
-    is_cuda_move,
-)
+from gpuadvise.advisor.source.python.steps import is_test, steps_of
+from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu
+from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -31,48 +28,31 @@ _ACTION = (
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """Batches of a loader that are moved without ``non_blocking=True``; one per loop."""
-    for loop in (n for n in module.nodes if isinstance(n, (ast.For, ast.AsyncFor))):
-        if not _over_loader(module, loop):
+    """Batches of a loader that each step moves without ``non_blocking=True``; one per loop or function."""
+    if is_test(module):
+        return
+    steps = steps_of(module)
+    moves: dict[ast.AST, list[ast.Call]] = {}
+    for call, moved in moves_to_gpu(module):
+        if moved is None or moved.kind is not Kind.BATCH or not _may_block(call):
             continue
-        moves = [call for call in _moves_of_batch(module, loop) if _may_block(call)]
-        if moves:
-            yield module.diagnostic(
-                "blocking-moves", moves[0],
-                "The host waits until this batch is on the GPU.",
-                _ACTION,
-                tuple(edit for call in moves for edit in _keyword(module, call, "non_blocking=True")),
-            )  # fmt: skip
-
-
-def _moves_of_batch(module: PythonModule, loop: ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
-    """Yield the calls that move something the loader handed out to a GPU."""
-    targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-    for call in (n for statement in loop.body for n in ast.walk(statement)):
-        if isinstance(call, ast.Call) and is_cuda_move(module, call):
-            base = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-            while isinstance(base, (ast.Subscript, ast.Attribute)):
-                base = base.value
-            if isinstance(base, ast.Name) and base.id in targets:
-                yield call
+        loop = module.loop_around(call) or steps.training_loop(call)
+        if loop is not None and moved.place is not Place.GPU:
+            moves.setdefault(loop, []).append(call)
+    for calls in moves.values():
+        yield module.diagnostic(
+            "blocking-moves", calls[0],
+            "The host waits until this batch is on the GPU.",
+            _ACTION,
+            tuple(edit for call in calls for edit in _keyword(module, call, "non_blocking=True")),
+        )  # fmt: skip
 
 
 def _may_block(call: ast.Call) -> bool:
     """Whether *call* surely leaves ``non_blocking`` at its default."""
     said = argument(call, "non_blocking") is not None or has_unknown_arguments(call)
-    return not said and len(call.args) <= 1
-
-
-def _over_loader(module: PythonModule, loop: ast.For | ast.AsyncFor) -> bool:
-    """Whether *loop* runs over a DataLoader that this file makes."""
-    for node in ast.walk(loop.iter):
-        if isinstance(node, ast.Call) and module.name_of(node.func) in LOADERS:
-            return True
-        if isinstance(node, ast.Name):
-            for value in module.assigned.get(node.id, ()):
-                if isinstance(value, ast.Call) and module.name_of(value.func) in LOADERS:
-                    return True
-    return False
+    is_move = isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")
+    return is_move and not said and len(call.args) <= 1
 
 
 def _keyword(module: PythonModule, call: ast.Call, words: str) -> tuple[TextEdit, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.training import training_loops, uses_gpu
+from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 _PRECISION = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision")
+# What trains in another precision than FP32, by PyTorch itself, Apex, Accelerate, Lightning or DeepSpeed.
+_MIXED = ("autocast", "bfloat16", "float16", ".half()", "apex", "amp.initialize", "mixed_precision", "fp16", "bf16",
+          "GradScaler", "loss_scaler", "NativeScaler", "deepspeed", "Accelerator(")  # fmt: skip
+# Products of narrower matrices are not worth the loss of digits: both sides of a layer.
+_SMALL = 128
 _MATMULS = ("torch.nn.Linear", "torch.matmul", "torch.mm", "torch.bmm", "torch.nn.Transformer",
             "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")  # fmt: skip
 
@@ -31,20 +36,18 @@ _ACTION = (
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find a program that trains in FP32 and never chooses the precision of its matrix products."""
     words = module.text.content
-    if any(
-        mark.encode() in words
-        for mark in (*_PRECISION, "autocast", "bfloat16", "float16", ".half()")
-    ):
+    if any(mark.encode() in words for mark in (*_PRECISION, *_MIXED)):
         return
     if (
         b"deterministic" in words
         or b"precision=" in words
         or not _is_program(module)
-        or not uses_gpu(module)
+        or is_test(module)
+        or not works_on_gpu(module)
     ):
         return
-    loops = training_loops(module)
-    uses = [c for c in module.calls if module.name_of(c.func) in _MATMULS]
+    loops = steps_of(module).training
+    uses = [c for c in module.calls if module.name_of(c.func) in _MATMULS and not _is_small(c)]
     if loops and uses:
         yield module.diagnostic(
             "full-precision-matmuls", uses[0],
@@ -53,13 +56,19 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
+def _is_small(call: ast.Call) -> bool:
+    """Whether *call* makes a layer both sides of which are written out and narrow."""
+    sides = [a.value for a in call.args[:2] if isinstance(a, ast.Constant)]
+    return len(sides) == 2 and all(isinstance(n, int) and n < _SMALL for n in sides)
+
+
 def _is_program(module: PythonModule) -> bool:
     return any(
         isinstance(node, ast.Compare)
         and isinstance(node.left, ast.Name)
         and node.left.id == "__name__"
         for node in module.nodes
-    ) or any(module.function_of(loop.node) is module.tree for loop in training_loops(module))
+    ) or any(module.function_of(loop) is module.tree for loop in steps_of(module).training)
 
 
 CHECK = PythonCheck(

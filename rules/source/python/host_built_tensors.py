@@ -5,12 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.training import (
-    FACTORIES,
-    argument,
-    has_unknown_arguments,
-    is_cuda_move,
-)
+from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of
+from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -21,28 +17,52 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
+    from gpuadvise.advisor.source.python.steps import Steps
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """Tensors that a loop makes in host memory only to move them; they could be made on the GPU."""
-    for call in module.calls:
-        if not is_cuda_move(module, call) or module.loop_around(call) is None:
+    """Tensors that each round of a loop, or each call of a model, makes in host memory only to move them."""
+    if is_test(module):
+        return
+    steps = steps_of(module)
+    for call, moved in moves_to_gpu(module):
+        if moved is None or moved.kind is not Kind.TENSOR or moved.place is not Place.PAGEABLE:
             continue
-        made = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        if not isinstance(made, ast.Call) or module.name_of(made.func) not in FACTORIES:
+        made = moved.maker
+        if (
+            made is None
+            or moved.data
+            or any(isinstance(a, ast.ExceptHandler) for a in module.ancestors(call))
+        ):
             continue
-        if argument(made, "device") is not None or has_unknown_arguments(made):
-            continue
-        if any(isinstance(above, ast.ExceptHandler) for above in module.ancestors(call)):
+        if not _is_each_time(module, steps, call, made):
             continue
         name = module.name_of(made.func)
-        if name in ("torch.from_numpy", "torch.as_tensor"):
-            continue
+        where = "each call" if forward_of(module, call) else "each iteration"
         yield module.diagnostic(
             "host-built-tensors", call,
-            "Each iteration builds a tensor in host memory and copies it to the GPU.",
-            f"Write {name}(..., device=...): the GPU makes it itself.",
+            f"In {where} a tensor is built in host memory and copied to the GPU.",
+            f"{_written(name)}: the GPU makes it itself.",
         )  # fmt: skip
+
+
+def _is_each_time(module: PythonModule, steps: Steps, call: ast.Call, made: ast.Call) -> bool:
+    """Whether each round or call both makes the tensor and moves it."""
+    if module.function_of(made) is not module.function_of(call):
+        return False
+    if forward_of(module, call) is not None and forward_of(module, made) is not None:
+        return True
+    if steps.training_loop(call) is not None and steps.training_loop(made) is not None:
+        return True
+    together = module.loop_around(call) is module.loop_around(made)
+    return together and steps.is_repeated(call) and steps.runs_always(call)
+
+
+def _written(name: str) -> str:
+    """Return what makes the same on the GPU; constructors of the old kind take no device."""
+    if name.endswith("Tensor"):
+        return "Write torch.empty(..., device=...)"
+    return f"Write {name}(..., device=...)"
 
 
 CHECK = PythonCheck(
@@ -65,7 +85,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     why="A tensor built in host memory has to be copied before it is used.",
-    when="A loop builds a tensor in host memory and moves it to the GPU.",
+    when="A loop or a model builds a tensor without data in host memory and moves it to the GPU.",
     citations=pytorch_tuning_guide(),
     seen="torch.zeros(64, 10).cuda()",
     file="train.py",

@@ -2,62 +2,65 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.training import conditional_in, training_loops, uses_gpu
+from gpuadvise.advisor.source.python.reads import How, reads_of
+from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
 from gpuadvise.rules.sources import pytorch_tuning_guide
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
 
-_READS = frozenset(("item", "cpu", "tolist"))
 _OTHER_VENDORS = (b"torch_xla", b"torch_npu", b"habana", b"intel_extension", b'"xpu', b'"npu', b'"hpu', b"_mlu",
                   b"'xpu", b"'npu", b"'hpu", b"torch.xpu", b"torch.hpu")  # fmt: skip
-
-
-_ACTION = "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps."
+# Reads behind these in one loop find the GPU idle already.
+_MOST = 4
+_ACTIONS = {
+    How.NUMBER: "Keep it as a tensor (.detach()), and read it once per epoch, or every n steps.",
+    How.SUM: "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps.",
+    How.APPENDED: "Append the tensor (losses.append(loss.detach())) and read all at once behind the loop: "
+    "torch.stack(losses).tolist().",
+    How.COPY: "Keep it on the GPU until the loop is over, or copy it to pinned memory with non_blocking=True and read "
+    "it a step later.",
+    How.PRINTED: "Print or log every n steps: if step % 100 == 0.",
+    How.TESTED: "Decide on the GPU (torch.where, torch.isfinite(...) as a factor), or test every n steps.",
+}
+_WORDS = {
+    How.COPY: "In every step the host waits for the GPU to copy a tensor.",
+    How.TESTED: "In every step the host waits for the GPU to decide what to do next.",
+}
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """``loss.item()``, ``.cpu()`` and ``print(loss)`` in every step of a training loop."""
-    if not uses_gpu(module) or _for_another_vendor(module):
+    """Find what every step of training reads of the GPU: ``loss.item()``, ``.cpu()``, ``print(loss)``, ``if loss > 9``."""
+    if is_test(module) or not works_on_gpu(module) or _for_another_vendor(module):
         return
-    for loop in training_loops(module):
-        names = loop.losses
-        for node in (n for statement in loop.node.body for n in ast.walk(statement)):
-            if not isinstance(node, ast.Call) or module.loop_around(node) is not loop.node:
-                continue
-            if conditional_in(module, node, loop.node) or not _reads_tensor(node, names):
-                continue
+    steps = steps_of(module)
+    counts: dict[ast.AST, int] = {}
+    reads = sorted(reads_of(module), key=lambda read: (read.node.lineno, read.node.col_offset))
+    for read in reads:
+        loop = steps.training_loop(read.node)
+        if loop is None or steps.evaluation_loop(read.node) is not None:
+            continue
+        counts[loop] = counts.get(loop, 0) + 1
+        if counts[loop] <= _MOST:
             yield module.diagnostic(
-                "synchronizing-reads", node,
-                "In every step the host waits for the GPU to read one value.",
-                _ACTION,
+                "synchronizing-reads", read.node,
+                _WORDS.get(read.how, "In every step the host waits for the GPU to read one value."),
+                _ACTIONS[read.how],
             )  # fmt: skip
-            break
 
 
 def _for_another_vendor(module: PythonModule) -> bool:
     """Whether the file is written for a processor that is not a GPU of NVIDIA as well."""
     return any(mark in module.text.content for mark in _OTHER_VENDORS)
-
-
-def _reads_tensor(call: ast.Call, names: set[str]) -> bool:
-    if isinstance(call.func, ast.Attribute) and call.func.attr in _READS:
-        base = call.func.value
-        while isinstance(base, ast.Call) and isinstance(base.func, ast.Attribute):
-            base = base.func.value
-        return isinstance(base, ast.Name) and base.id in names
-    if isinstance(call.func, ast.Name) and call.func.id in ("print", "float"):
-        return any(isinstance(a, ast.Name) and a.id in names for a in call.args)
-    return False
 
 
 CHECK = PythonCheck(
@@ -96,5 +99,5 @@ RULE = source_rule(
     citations=pytorch_tuning_guide(),
     seen="loss.item()",
     file="train.py",
-    action=_ACTION,
+    action=_ACTIONS[How.SUM],
 )

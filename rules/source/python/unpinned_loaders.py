@@ -5,13 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.training import (
-    LOADERS,
-    argument,
-    has_unknown_arguments,
-    is_cuda_move,
-    uses_gpu,
-)
+from gpuadvise.advisor.source.python.steps import is_test
+from gpuadvise.advisor.source.python.tensors import Kind, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -29,52 +25,29 @@ _ACTION = "Write DataLoader(..., pin_memory=True), and move batches with non_blo
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Loaders without pinned memory in a file that moves their batches to a GPU."""
-    if not uses_gpu(module):
+    if b"DataLoader" not in module.text.content or is_test(module):
         return
+    fed = {value.maker for _, value in moves_to_gpu(module) if value and value.kind is Kind.BATCH}
     for call in module.calls:
         if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
             continue
         pinned = argument(call, "pin_memory")
-        if pinned is not None and not (isinstance(pinned, ast.Constant) and pinned.value is False):
+        refused = isinstance(pinned, ast.Constant) and pinned.value is False
+        if (pinned is not None and not refused) or not (call.args or call.keywords):
             continue
-        if (not call.args and not call.keywords) or not _feeds_gpu(module, call):
-            continue
-        yield module.diagnostic(
-            "unpinned-loaders", call,
-            "The loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
-            _ACTION,
-        )  # fmt: skip
+        if call in fed or (refused and _is_handed_out(module, call)):
+            yield module.diagnostic(
+                "unpinned-loaders", call,
+                "The loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
+                _ACTION,
+            )  # fmt: skip
 
 
-def _feeds_gpu(module: PythonModule, loader: ast.Call) -> bool:
-    """Whether a loop over the loader moves what it gets to a GPU."""
-    above = module.parents.get(loader)
-    names = set()
-    if isinstance(above, ast.Assign):
-        names = {t.id for t in above.targets if isinstance(t, ast.Name)}
-        names |= {t.attr for t in above.targets if isinstance(t, ast.Attribute)}
-    for node in module.nodes:
-        if not isinstance(node, (ast.For, ast.AsyncFor)):
-            continue
-        heads = list(ast.walk(node.iter))
-        named = any(
-            (isinstance(n, ast.Name) and n.id in names)
-            or (isinstance(n, ast.Attribute) and n.attr in names)
-            for n in heads
-        )
-        if (named or loader in heads) and _moves_target(module, node):
-            return True
-    return False
-
-
-def _moves_target(module: PythonModule, loop: ast.For | ast.AsyncFor) -> bool:
-    targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-    for call in (n for statement in loop.body for n in ast.walk(statement)):
-        if isinstance(call, ast.Call) and is_cuda_move(module, call):
-            moved = {n.id for n in ast.walk(call.func) if isinstance(n, ast.Name)}
-            if moved & targets:
-                return True
-    return False
+def _is_handed_out(module: PythonModule, loader: ast.Call) -> bool:
+    """Whether a function that only makes loaders returns this one to a program that trains elsewhere."""
+    function = module.function_of(loader)
+    name = getattr(function, "name", "").lower()
+    return "loader" in name and tensors_of(module).returns(function, loader)
 
 
 CHECK = PythonCheck(

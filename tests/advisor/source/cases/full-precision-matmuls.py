@@ -82,7 +82,7 @@ from torch import nn
 
 
 def main():
-    model = nn.Sequential(nn.Linear(8, 8)).to("cuda")  # expect: full-precision-matmuls
+    model = nn.Sequential(nn.Linear(784, 512)).to("cuda")  # expect: full-precision-matmuls
     for x, y in loader:
         model(x).sum().backward()
         optimizer.step()

@@ -41,10 +41,30 @@ def noise(n):
     return torch.randn(n).to(device)
 
 
-# case: a list of values
+# case: a list of values, which have to come from the host
 for label in labels:
-    t = torch.tensor(label).to("cuda")  # expect: host-built-tensors
+    t = torch.tensor(label).to("cuda")
 # case: a name that was built before
 base = torch.ones(8)
 for i in range(9):
     z = base.to(device)
+
+
+# case: in the forward of a model, behind a method
+class Net(torch.nn.Module):
+    def forward(self, x):
+        state = torch.FloatTensor(2, 8).fill_(0).to(x.device)  # expect: host-built-tensors
+        mask = torch.zeros(8).to(device)  # expect: host-built-tensors
+        return x + state + mask
+
+
+# case: once for each epoch
+for epoch in range(90):
+    weights = torch.ones(8).to(device)
+    for x in batches:
+        loss = (net(x) * weights).sum()
+        loss.backward()
+        optimizer.step()
+# case: few rounds, all written out
+for size in (3, 5):
+    z = torch.ones(size).to(device)

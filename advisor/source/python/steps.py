@@ -1,0 +1,297 @@
+"""What runs in every step of training or evaluation: the loops over batches, and helpers that they call."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpuadvise.advisor.source.python.module import FUNCTIONS, LOOPS
+from gpuadvise.advisor.source.python.tensors import Kind, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.training import is_cuda_move, is_cuda_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
+
+_STEPPERS = ("opt", "scaler", "sgd", "adam", "engine", "accelerator", "fabric", "solver")
+_BACKWARDS = ("backward", "manual_backward")
+# A loop of so few rounds, all written out, is not one that is worth a finding.
+_TINY = 8
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|bench[^/]*|[^/]*_test|conftest)\.py$"
+)
+# Also within names of a project's own: @smart_inference_mode().
+_GRADIENTS_OFF = re.compile(r"no_?grad|inference_?mode|grad_enabled|evaluating", re.IGNORECASE)
+
+
+class Steps:
+    """The loops of one file that train or evaluate, and the functions that run in each of their steps.
+
+    *training* has the innermost loops that step an optimiser after a loss went backward, with the names
+    of these losses; *evaluation* those over a loader's batches in which nothing goes backward.
+    """
+
+    def __init__(self, module: PythonModule) -> None:
+        self.module = module
+        self.training: dict[ast.AST, set[str]] = {}
+        self.evaluation: set[ast.AST] = set()
+        self.functions: dict[ast.AST, set[str]] = {}
+        self._outer: set[ast.AST] = set()
+        self._find_training()
+        self._find_evaluation()
+
+    def training_loop(self, node: ast.AST) -> ast.AST | None:
+        """Return the training loop, or function of its step, in every step of which *node* runs."""
+        return self._every_step(node, (self.training, self.functions))
+
+    def evaluation_loop(self, node: ast.AST) -> ast.AST | None:
+        """Return the evaluation loop in every step of which *node* runs."""
+        return self._every_step(node, (self.evaluation,))
+
+    def losses(self, loop: ast.AST) -> set[str]:
+        """Return the names of what goes backward in a training loop or in a function of its step."""
+        return self.training.get(loop) or self.functions.get(loop) or set()
+
+    def is_repeated(self, node: ast.AST) -> bool:
+        """Whether *node* runs in every round of a loop that is neither tiny nor one of epochs."""
+        loop = self.module.loop_around(node)
+        return loop is not None and not is_tiny(loop) and not self.is_outer(loop)
+
+    def runs_always(self, node: ast.AST) -> bool:
+        """Whether each round of the loop around *node* reaches it, by no condition."""
+        loop = self.module.loop_around(node)
+        return loop is not None and self._every_step(node, ({loop},)) is loop
+
+    def is_outer(self, loop: ast.AST) -> bool:
+        """Whether *loop* is one of epochs: a loop over batches is within it."""
+        return loop in self._outer
+
+    def _every_step(
+        self, node: ast.AST, steps: tuple[dict[ast.AST, set[str]] | set[ast.AST], ...]
+    ) -> ast.AST | None:
+        inner = node
+        for above in self.module.ancestors(node):
+            if isinstance(above, (ast.IfExp, ast.If)) and inner is not above.test:
+                return None
+            if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
+                return None
+            if any(above in kind for kind in steps):
+                if isinstance(above, LOOPS) and inner in above.orelse:
+                    return None
+                evaluated_once = isinstance(above, (ast.For, ast.AsyncFor)) and inner is above.iter
+                return None if evaluated_once else above
+            if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
+                return None
+            inner = above
+        return None
+
+    def _find_training(self) -> None:
+        steps: set[ast.AST] = set()
+        backward: list[tuple[ast.Call, set[str]]] = []
+        holders: dict[ast.AST, set[str]] = {}
+        stepping: set[ast.AST] = set()
+        for call in self.module.calls:
+            losses = _losses(call)
+            if losses is not None:
+                backward.append((call, losses))
+            if _is_step(self.module, call) or _scales_loss(call):
+                around = list(self.module.loops_around(call))
+                steps.update(around)
+                if not around:
+                    stepping.add(self.module.function_of(call))
+        for call, losses in backward:
+            loop = next((a for a in self.module.loops_around(call) if a in steps), None)
+            holder = self.module.function_of(call)
+            if loop is not None:
+                self._add_training(loop, losses)
+            elif holder in stepping or not any(self.module.loops_around(call)):
+                holders.setdefault(holder, set()).update(losses)
+        self._find_helpers(holders, steps, stepping)
+
+    def _find_helpers(
+        self, holders: dict[ast.AST, set[str]], steps: set[ast.AST], stepping: set[ast.AST]
+    ) -> None:
+        """Find loops that train by a helper: *holders* are functions that go backward.
+
+        *steps* are loops and *stepping* functions in which an optimiser takes a step.
+        """
+        tensors = tensors_of(self.module)
+        for _ in range(2):  # a helper's helper
+            for call in self.module.calls:
+                helper = tensors.called(call)
+                if helper is None or helper not in holders:
+                    continue
+                loop = self.module.loop_around(call)
+                if loop is not None and (loop in steps or helper in stepping):
+                    self._add_training(loop, holders[helper])
+                elif loop is None and helper in stepping:
+                    outer = self.module.function_of(call)
+                    if outer is not self.module.tree and outer is not helper:
+                        holders.setdefault(outer, set())
+                        stepping.add(outer)
+        for call in self.module.calls:
+            helper = tensors.called(call)
+            if helper is not None and self.training_loop(call) is not None:
+                self.functions.setdefault(helper, set()).update(holders.get(helper, ()))
+
+    def _add_training(self, loop: ast.AST, losses: set[str]) -> None:
+        self.training.setdefault(loop, set()).update(losses)
+        for around in self.module.loops_around(loop):
+            self._outer.add(around)
+
+    def _find_evaluation(self) -> None:
+        tensors = tensors_of(self.module)
+        moving = {self.module.loop_around(call) for call, _ in moves_to_gpu(self.module)}
+        for node in self.module.nodes:
+            if not isinstance(node, (ast.For, ast.AsyncFor)) or node in self._outer:
+                continue
+            if node in self.training or self._is_in_training(node):
+                continue
+            if loader_of(self.module, node) is None:
+                continue
+            for around in self.module.loops_around(node):
+                self._outer.add(around)
+            calls = (n for s in node.body for n in ast.walk(s) if isinstance(n, ast.Call))
+            if node in moving or any(
+                (value := tensors[call.func]) is not None and value.kind is Kind.MODEL
+                for call in calls
+            ):
+                self.evaluation.add(node)
+
+    def _is_in_training(self, node: ast.AST) -> bool:
+        return any(a in self.training for a in self.module.ancestors(node))
+
+
+def steps_of(module: PythonModule) -> Steps:
+    """Return the steps of *module*, found once for all that ask."""
+    if module.steps is None:
+        module.steps = Steps(module)
+    return module.steps
+
+
+def loader_of(module: PythonModule, loop: ast.For | ast.AsyncFor) -> ast.expr | None:
+    """Return the loader over whose batches *loop* runs."""
+    tensors = tensors_of(module)
+    looked = [loop.iter]
+    while looked:
+        node = looked.pop()
+        value = tensors[node]
+        if value is not None and value.kind is Kind.LOADER and not isinstance(node, ast.Call):
+            return node
+        if isinstance(node, ast.Call):
+            if value is not None and value.kind is Kind.LOADER and value.maker is node:
+                return node
+            looked.extend(reversed(node.args))
+    return None
+
+
+def is_tiny(loop: ast.AST) -> bool:
+    """Whether *loop* has few rounds, all written out: ``for size in (3, 5)``."""
+    if not isinstance(loop, (ast.For, ast.AsyncFor)):
+        return False
+    rounds = loop.iter
+    if isinstance(rounds, (ast.List, ast.Tuple)):
+        return len(rounds.elts) <= _TINY
+    if isinstance(rounds, ast.Call) and getattr(rounds.func, "id", "") == "range":
+        last = rounds.args[1 if len(rounds.args) > 1 else 0] if rounds.args else None
+        return (
+            isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _TINY
+        )
+    return False
+
+
+def is_test(module: PythonModule) -> bool:
+    """Whether the file's name says that it tests or measures other code."""
+    return _TEST_FILE.search(module.text.file.replace("\\", "/")) is not None
+
+
+def works_on_gpu(module: PythonModule) -> bool:
+    """Whether the file uses a GPU: it names CUDA, or trains or evaluates on a device that is not the host."""
+    if any(is_cuda_move(module, call) for call in module.calls):
+        return True
+    if b"cuda" in module.text.content and any(map(is_cuda_text, module.nodes)):
+        return True
+    steps = steps_of(module)
+    if not steps.training and not steps.evaluation:
+        return False
+    return any(True for _ in moves_to_gpu(module)) or b"accelerator" in module.text.content
+
+
+def without_gradients(module: PythonModule, node: ast.AST) -> bool:
+    """Whether *node* stands where no graph is recorded, by a block or a decorator around it."""
+    for above in module.ancestors(node):
+        if isinstance(above, (ast.With, ast.AsyncWith)):
+            if any(_switches_off(item.context_expr) for item in above.items):
+                return True
+        elif isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and any(
+            map(_switches_off, above.decorator_list)
+        ):
+            return True
+    return False
+
+
+def _switches_off(node: ast.expr) -> bool:
+    return any(
+        _GRADIENTS_OFF.search(getattr(part, "attr", getattr(part, "id", "")))
+        for part in ast.walk(node)
+    )
+
+
+def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
+    """Return the ``forward`` of a model in every call of which *node* runs."""
+    inner = node
+    for above in module.ancestors(node):
+        if isinstance(above, (ast.IfExp, ast.If)) and inner is not above.test:
+            return None
+        if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
+            return None
+        if isinstance(above, ast.FunctionDef):
+            around = module.parents.get(above)
+            is_model = isinstance(around, ast.ClassDef) and any(
+                module.name_of(base).endswith(("Module", "Model")) for base in around.bases
+            )
+            return above if is_model and above.name in ("forward", "training_step") else None
+        inner = above
+    return None
+
+
+def _losses(call: ast.Call) -> set[str] | None:
+    """Return the names of what *call* sends backward, None where it sends nothing."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _BACKWARDS:
+        # loss.backward(), scaler.scale(loss).backward(), accelerator.backward(loss)
+        sent: list[ast.AST] = [call.func.value, *call.args]
+    elif _scales_loss(call):
+        sent = [*call.args[:1]]
+    else:
+        return None
+    names = {n.id for part in sent for n in ast.walk(part) if isinstance(n, ast.Name)}
+    return names - {"self", "scaler", "accelerator", "fabric", "amp", "torch"}
+
+
+def _scales_loss(call: ast.Call) -> bool:
+    """Whether *call* is ``loss_scaler(loss, optimizer)``, which sends backward and steps."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return name.endswith("loss_scaler") and len(call.args) >= 2
+
+
+def _is_step(module: PythonModule, call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr != "step":
+        return call.func.attr in ("optimizer_step", "optimize_step", "step_optimizer")
+    name = module.name_of(call.func.value).lower()
+    if not name and isinstance(call.func.value, ast.Subscript):
+        name = module.name_of(call.func.value.value).lower()
+    return any(word in name for word in _STEPPERS) and "sched" not in name
+
+
+def names_in(nodes: list[ast.expr]) -> Iterator[str]:
+    """Yield the names that stand in *nodes*."""
+    for node in nodes:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                yield part.id

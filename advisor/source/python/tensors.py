@@ -1,0 +1,890 @@
+"""Where the tensors of a Python file are: a forward walk over its names, attributes, parameters and helpers.
+
+Each expression gets a value where one can be told: a tensor in pageable, pinned or GPU memory, an array of
+NumPy, a loader and what it hands out, a model. What is not known has none. Functions of the file are walked
+with what its own calls give them; nothing is imported or run, and each statement is walked a fixed number
+of times.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.training import (
+    FACTORIES,
+    LOADERS,
+    argument,
+    has_unknown_arguments,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+
+class Place(StrEnum):
+    """Where a tensor is."""
+
+    PAGEABLE = "pageable"
+    PINNED = "pinned"
+    GPU = "gpu"
+
+
+class Kind(StrEnum):
+    """What a value is."""
+
+    TENSOR = "tensor"
+    BATCH = "batch"  # what a loader hands out, or a part of it
+    LOADER = "loader"
+    MODEL = "model"
+    DEVICE = "device"
+    ARRAY = "array"  # of NumPy
+    HOST = "host"  # numbers, texts, lists
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """One value: *place* is None where it is not known.
+
+    *maker* is the call that made it out of nothing or out of host data, *data* whether that call was
+    given data, *sure* whether it is surely of its kind, *random* whether NumPy's random numbers are in it.
+    """
+
+    kind: Kind
+    place: Place | None = None
+    maker: ast.Call | None = None
+    data: bool = False
+    sure: bool = True
+    random: bool = False
+
+
+_HOST_VALUE = Value(Kind.HOST)
+_ON_GPU = Value(Kind.TENSOR, Place.GPU)
+_LIKELY_ON_GPU = Value(Kind.TENSOR, Place.GPU, sure=False)
+_LIKELY_MODEL = Value(Kind.MODEL, sure=False)
+_SOMEWHERE = Value(Kind.TENSOR)
+_ARRAY = Value(Kind.ARRAY)
+_GPU_DEVICE = Value(Kind.DEVICE, Place.GPU)
+_LIKELY_GPU = Value(Kind.DEVICE, Place.GPU, sure=False)
+_HOST_DEVICE = Value(Kind.DEVICE, Place.PAGEABLE)
+
+_OLD_CONSTRUCTORS = frozenset(
+    f"torch.{name}"
+    for name in (
+        "Tensor", "FloatTensor", "LongTensor", "IntTensor", "DoubleTensor", "BoolTensor", "HalfTensor",
+        "ByteTensor", "ShortTensor",
+    )
+)  # fmt: skip
+_MAKERS = FACTORIES | _OLD_CONSTRUCTORS | {"torch.randperm", "torch.logspace", "torch.complex"}
+# These take data that stand in host memory; the others make theirs from a shape.
+DATA_FACTORIES = frozenset(("torch.tensor", "torch.as_tensor", "torch.from_numpy"))
+_LIKE = re.compile(r"torch\.\w+_like$")
+_DEVICE_NAMES = re.compile(
+    r"(?:.*_)?(?:device|dev|gpu|device_id|gpu_id|local_rank|rank|cuda_device)$", re.IGNORECASE
+)
+_LOADER_NAMES = re.compile(r"(?:.*_)?(?:data_?)?loaders?$|.*_dl$", re.IGNORECASE)
+_MODEL_NAMES = re.compile(
+    r"(?:.*_)?(?:model|net|network|encoder|decoder|generator|discriminator|ema|backbone|actor|critic"
+    r"|agent|policy|teacher|student|vae|unet|transformer|net_?[gd])(?:_\w+)?$",
+    re.IGNORECASE,
+)
+_WRAPPERS = frozenset(
+    ("enumerate", "tqdm", "iter", "trange", "track", "cycle", "islice", "log_every", "list", "reversed",
+     "auto", "TQDM", "chain", "progress_bar", "notebook_tqdm", "Prefetcher", "next")
+)  # fmt: skip
+# Methods of a tensor that give something that is not one.
+_GIVES_HOST = frozenset(
+    ("item", "tolist", "size", "dim", "numel", "stride", "element_size", "data_ptr", "ndimension",
+     "get_device", "is_contiguous", "backward", "nelement", "type")
+)  # fmt: skip
+# What overwrites all that a tensor holds.
+_FILLS = frozenset(("fill_", "zero_", "random_", "normal_", "uniform_", "bernoulli_"))
+_HOST_ATTRIBUTES = frozenset(
+    ("shape", "ndim", "dtype", "is_cuda", "requires_grad", "layout", "itemsize")
+)
+_NO_RESULT = frozenset(("print", "len", "isinstance", "str", "repr", "range", "int", "float", "bool",
+                        "type", "id", "round", "hasattr", "format", "open"))  # fmt: skip
+_DEEPEST = 120
+# Without one of these nothing of a file is known to be on a GPU, or to be on its way there.
+_SAYS_SOMETHING = re.compile(
+    rb"\.cuda\b|\.to\(|[\"']cuda|non_blocking|device ?=|DataLoader|\.backward\(|Tensor\b"
+)
+
+
+class Tensors:
+    """The values of the expressions of one file."""
+
+    def __init__(self, module: PythonModule) -> None:
+        self.module = module
+        self.values: dict[ast.AST, Value] = {}
+        self.moves: list[tuple[ast.Call, Value | None]] | None = None
+        self.cpu_only = b"cuda" not in module.text.content and _says_cpu(module)
+        self._functions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        self._classes: dict[str, ast.ClassDef] = {}
+        self._given: dict[ast.AST, dict[str, Value | None]] = {}
+        self._returned: dict[ast.AST, Value | None] = {}
+        self._returned_parts: dict[ast.AST, list[Value | None]] = {}
+        self._attributes: dict[ast.AST, dict[str, Value | None]] = {}
+        # What the walk before this one found, for what stands above where it is found.
+        self._given_before: dict[ast.AST, dict[str, Value | None]] = {}
+        self._attributes_before: dict[ast.AST, dict[str, Value | None]] = {}
+        self._globals: dict[str, Value | None] = {}
+        self._class: ast.ClassDef | None = None
+        self._function: ast.AST = module.tree
+        self._depth = 0
+        self._default_elsewhere = any(
+            word in module.text.content
+            for word in (b"set_default_device", b"set_default_tensor_type", b"with torch.device(")
+        )
+        for node in module.nodes:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._functions.setdefault(node.name, []).append(node)
+            elif isinstance(node, ast.ClassDef):
+                self._classes[node.name] = node
+        if _SAYS_SOMETHING.search(module.text.content):
+            self._walk()
+
+    def __getitem__(self, node: ast.AST) -> Value | None:
+        """Return the value of an expression, None where it is not known."""
+        return self.values.get(node)
+
+    def called(self, call: ast.Call) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """Return the function of this file that *call* surely means."""
+        name = ""
+        if isinstance(call.func, ast.Name):
+            name = call.func.id
+        elif isinstance(call.func, ast.Attribute):
+            name = call.func.attr
+        named = self._functions.get(name, ())
+        if len(named) != 1:
+            return None
+        is_method = isinstance(self.module.parents.get(named[0]), ast.ClassDef)
+        return named[0] if is_method == isinstance(call.func, ast.Attribute) else None
+
+    def returns(self, function: ast.AST, maker: ast.Call) -> bool:
+        """Whether *function* returns what *maker* makes."""
+        parts = [self._returned.get(function), *self._returned_parts.get(function, ())]
+        return any(part is not None and part.maker is maker for part in parts)
+
+    def _walk(self) -> None:
+        """Walk the module, then each function once for what calls give it and once with that."""
+        for _ in range(2):
+            self.values.clear()
+            self._globals = {}
+            self._given_before, self._given = self._given, {}
+            self._attributes_before, self._attributes = self._attributes, {}
+            self._block(self.module.tree.body, self._globals)
+            for node in self.module.nodes:
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    self._walk_function(node)
+
+    def _walk_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        around = self.module.parents.get(function)
+        before = self._class, self._function
+        self._class = around if isinstance(around, ast.ClassDef) else None
+        if not isinstance(around, ast.ClassDef):
+            self._class = next(
+                (a for a in self.module.ancestors(function) if isinstance(a, ast.ClassDef)), None
+            )
+        self._function = function
+        names: dict[str, Value | None] = {}
+        given = self._given_before.get(function, {})
+        arguments = function.args
+        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            names[parameter.arg] = given.get(parameter.arg)
+        self._returned[function] = None
+        self._block(function.body, names)
+        self._class, self._function = before
+
+    # Statements ---------------------------------------------------------------------------------
+
+    def _block(self, body: list[ast.stmt], names: dict[str, Value | None]) -> None:
+        for statement in body:
+            self._statement(statement, names)
+
+    def _statement(self, statement: ast.stmt, names: dict[str, Value | None]) -> None:
+        match statement:
+            case ast.Assign():
+                value = self._value(statement.value, names)
+                for target in statement.targets:
+                    self._bind(target, value, names, statement.value)
+            case ast.AnnAssign():
+                if statement.value is not None:
+                    value = self._value(statement.value, names)
+                    self._bind(statement.target, value, names, statement.value)
+            case ast.AugAssign():
+                added = self._value(statement.value, names)
+                before = self._value(statement.target, names)
+                self._bind(statement.target, _joined_operands([before, added]), names, None)
+            case ast.Expr() | ast.Return():
+                if statement.value is not None:
+                    value = self._value(statement.value, names)
+                    if isinstance(statement, ast.Return):
+                        known = self._returned.get(self._function)
+                        self._returned[self._function] = value if value is not None else known
+                        if isinstance(statement.value, ast.Tuple):
+                            parts = [self.values.get(part) for part in statement.value.elts]
+                            self._returned_parts[self._function] = parts
+            case ast.For() | ast.AsyncFor():
+                self._forget(statement, names)
+                self._bind_target(statement, names)
+                self._block(statement.body, names)
+                self._block(statement.orelse, names)
+            case ast.While():
+                self._forget(statement, names)
+                self._value(statement.test, names)
+                self._block(statement.body, names)
+                self._block(statement.orelse, names)
+            case ast.If():
+                self._value(statement.test, names)
+                self._branches([statement.body, statement.orelse], names)
+            case ast.With() | ast.AsyncWith():
+                for item in statement.items:
+                    self._value(item.context_expr, names)
+                    if item.optional_vars is not None:
+                        self._bind(item.optional_vars, None, names, None)
+                self._block(statement.body, names)
+            case ast.Try() | ast.TryStar():
+                self._block(statement.body, names)
+                self._branches([[], *(h.body for h in statement.handlers)], names)
+                self._block(statement.orelse, names)
+                self._block(statement.finalbody, names)
+            case ast.Match():
+                self._value(statement.subject, names)
+                self._branches([case.body for case in statement.cases], names)
+            case ast.ClassDef():
+                self._block(
+                    [s for s in statement.body if isinstance(s, (ast.Assign, ast.AnnAssign))], {}
+                )
+            case ast.Assert():
+                self._value(statement.test, names)
+            case ast.Raise():
+                pass
+            case _:
+                pass
+
+    def _forget(
+        self, loop: ast.For | ast.AsyncFor | ast.While, names: dict[str, Value | None]
+    ) -> None:
+        """Forget what *loop* binds anew: its second pass finds another value there."""
+        for name in self.module.bound_in(loop):
+            if name in names:
+                names[name] = None
+
+    def _branches(self, bodies: list[list[ast.stmt]], names: dict[str, Value | None]) -> None:
+        """Walk bodies of which one runs; names on which they differ keep what both can be."""
+        outcomes = []
+        for body in bodies:
+            branch = dict(names)
+            self._block(body, branch)
+            # What leaves says nothing of what follows.
+            if not (
+                body and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+            ):
+                outcomes.append(branch)
+        if not outcomes:
+            return
+        first = outcomes[0]
+        merged = dict(first)
+        for other in outcomes[1:]:
+            for name in {**merged, **other}:
+                if merged.get(name) is not other.get(name):
+                    merged[name] = _either(merged.get(name), other.get(name))
+        names.clear()
+        names.update(merged)
+
+    def _bind(
+        self,
+        target: ast.expr,
+        value: Value | None,
+        names: dict[str, Value | None],
+        source: ast.expr | None,
+    ) -> None:
+        if isinstance(target, ast.Name):
+            names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            parts: list[Value | None]
+            if isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts):
+                parts = [self.values.get(part) for part in source.elts]
+            elif (returned := self._parts_of_call(source)) and len(returned) == len(target.elts):
+                parts = returned
+            else:
+                part = value if value is not None and value.kind is not Kind.HOST else None
+                parts = [part] * len(target.elts)
+            for element, part in zip(target.elts, parts, strict=True):
+                self._bind(element, part, names, None)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, value, names, None)
+        elif isinstance(target, ast.Attribute):
+            if isinstance(target.value, ast.Name) and target.value.id == "self" and self._class:
+                known = self._attributes.setdefault(self._class, {})
+                if target.attr in known and known[target.attr] is not value:
+                    value = _either(known[target.attr], value)
+                known[target.attr] = value
+            else:
+                self._value(target.value, names)
+        elif isinstance(target, ast.Subscript):
+            self._value(target.value, names)
+            self._value(target.slice, names)
+
+    def _parts_of_call(self, source: ast.expr | None) -> list[Value | None]:
+        """Return what a function of this file returns as a tuple."""
+        function = self.called(source) if isinstance(source, ast.Call) else None
+        return self._returned_parts.get(function, []) if function is not None else []
+
+    def _bind_target(self, loop: ast.For | ast.AsyncFor, names: dict[str, Value | None]) -> None:
+        """Give the names of *loop* what its iterable hands out."""
+        whole = self._value(loop.iter, names)
+        self._bind_element(loop.target, loop.iter, whole, names)
+
+    def _bind_element(
+        self,
+        target: ast.expr,
+        iterable: ast.expr,
+        value: Value | None,
+        names: dict[str, Value | None],
+    ) -> None:
+        called = iterable.func if isinstance(iterable, ast.Call) else None
+        last = getattr(called, "attr", getattr(called, "id", ""))
+        if isinstance(iterable, ast.Call) and iterable.args:
+            if last == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+                inner = self.values.get(iterable.args[0])
+                self._bind(target.elts[0], _HOST_VALUE, names, None)
+                self._bind_element(target.elts[1], iterable.args[0], inner, names)
+                return
+            if last == "zip" and isinstance(target, ast.Tuple):
+                for element, source in zip(target.elts, iterable.args, strict=False):
+                    self._bind_element(element, source, self.values.get(source), names)
+                return
+            if last in _WRAPPERS:
+                first = iterable.args[0]
+                self._bind_element(target, first, self.values.get(first), names)
+                return
+        self._bind(target, _element(value), names, None)
+
+    # Expressions --------------------------------------------------------------------------------
+
+    def _value(self, node: ast.expr, names: dict[str, Value | None]) -> Value | None:
+        if self._depth > _DEEPEST:
+            return None
+        self._depth += 1
+        try:
+            value = self._evaluated(node, names)
+        finally:
+            self._depth -= 1
+        if value is not None:
+            self.values[node] = value
+        return value
+
+    def _evaluated(self, node: ast.expr, names: dict[str, Value | None]) -> Value | None:
+        match node:
+            case ast.Name():
+                return self._name(node.id, names)
+            case ast.Attribute():
+                return self._attribute(node, names)
+            case ast.Constant():
+                return _constant(node)
+            case ast.Call():
+                return self._call(node, names)
+            case ast.Subscript():
+                whole = self._value(node.value, names)
+                self._value(node.slice, names)
+                # loaders["train"]
+                is_loader = whole is not None and whole.kind is Kind.LOADER
+                return whole if is_loader else _element(whole)
+            case ast.BinOp():
+                sides = [self._value(node.left, names), self._value(node.right, names)]
+                if isinstance(node.op, ast.Mod) and _mentions_device_count(self.module, node.right):
+                    return _GPU_DEVICE
+                return _joined_operands(sides)
+            case ast.UnaryOp():
+                return self._value(node.operand, names)
+            case ast.Compare():
+                sides = [self._value(side, names) for side in (node.left, *node.comparators)]
+                if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
+                    return _HOST_VALUE
+                return _joined_operands(sides)
+            case ast.BoolOp():
+                values = [self._value(part, names) for part in node.values]
+                return values[0] if len(set(values)) == 1 else None
+            case ast.IfExp():
+                self._value(node.test, names)
+                first, second = self._value(node.body, names), self._value(node.orelse, names)
+                return _either(first, second)
+            case ast.Tuple() | ast.List():
+                return _joined_elements([self._value(part, names) for part in node.elts])
+            case ast.NamedExpr():
+                value = self._value(node.value, names)
+                self._bind(node.target, value, names, None)
+                return value
+            case ast.JoinedStr():
+                for part in node.values:
+                    if isinstance(part, ast.FormattedValue):
+                        self._value(part.value, names)
+                starts = node.values[0] if node.values else None
+                is_gpu = isinstance(starts, ast.Constant) and str(starts.value).startswith("cuda")
+                return _GPU_DEVICE if is_gpu else _HOST_VALUE
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                return self._comprehension(node, names)
+            case ast.Dict():
+                parts = [self._value(part, names) for part in node.values]
+                for key in node.keys:
+                    if key is not None:
+                        self._value(key, names)
+                return _joined_elements(parts)
+            case ast.Starred() | ast.Await() | ast.Yield() | ast.YieldFrom():
+                return self._value(node.value, names) if node.value is not None else None
+            case ast.Slice():
+                for bound in (node.lower, node.upper, node.step):
+                    if bound is not None:
+                        self._value(bound, names)
+                return None
+            case _:
+                return None
+
+    def _comprehension(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        names: dict[str, Value | None],
+    ) -> Value | None:
+        inner = dict(names)
+        for generator in node.generators:
+            whole = self._value(generator.iter, inner)
+            self._bind_element(generator.target, generator.iter, whole, inner)
+            for test in generator.ifs:
+                self._value(test, inner)
+        if isinstance(node, ast.DictComp):
+            self._value(node.key, inner)
+            return self._value(node.value, inner)
+        return self._value(node.elt, inner)
+
+    def _name(self, name: str, names: dict[str, Value | None]) -> Value | None:
+        value = names[name] if name in names else self._globals.get(name)
+        return value if value is not None else self._by_name(name)
+
+    def _by_name(self, name: str) -> Value | None:
+        """Return what a name says of its value where nothing else does."""
+        if name in self.module.imports or name in self._functions or name in self._classes:
+            return None
+        if _LOADER_NAMES.match(name):
+            return Value(Kind.LOADER, sure=False)
+        if _DEVICE_NAMES.match(name) and not self.cpu_only:
+            return _LIKELY_GPU
+        return _LIKELY_MODEL if _MODEL_NAMES.match(name) else None
+
+    def _attribute(self, node: ast.Attribute, names: dict[str, Value | None]) -> Value | None:
+        if node.attr.endswith("Tensor"):
+            name = self.module.name_of(node)
+            if name.startswith("torch."):
+                return _GPU_DEVICE if name.startswith("torch.cuda.") else _HOST_DEVICE
+        around = self._value(node.value, names)
+        if node.attr in _HOST_ATTRIBUTES:
+            return _HOST_VALUE
+        if node.attr == "device":
+            if around is not None and around.kind in (Kind.TENSOR, Kind.MODEL) and around.place:
+                return _GPU_DEVICE if around.place is Place.GPU else _HOST_DEVICE
+            if self._class is not None and isinstance(node.value, ast.Name):
+                known = self._of_self("device")
+                if known is not None and node.value.id == "self":
+                    return known
+            return None if self.cpu_only else _LIKELY_GPU
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and self._class:
+            known = self._of_self(node.attr)
+            if known is not None:
+                return known
+        if around is not None and around.kind in (Kind.TENSOR, Kind.BATCH):
+            return around
+        return self._by_name(node.attr)
+
+    def _of_self(self, name: str) -> Value | None:
+        """Return the attribute *name* of the object whose method is walked."""
+        for found in (self._attributes, self._attributes_before):
+            if self._class in found and name in found[self._class]:
+                return found[self._class][name]
+        return None
+
+    def _call(self, call: ast.Call, names: dict[str, Value | None]) -> Value | None:
+        given = [self._value(part, names) for part in call.args]
+        for keyword in call.keywords:
+            value = self._value(keyword.value, names)
+            if keyword.arg is not None:
+                given.append(value)
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        owner = (
+            self._value(call.func.value, names) if isinstance(call.func, ast.Attribute) else None
+        )
+        name = self.module.name_of(call.func)
+        if name.startswith(("torch.", "numpy.")):
+            return self._of_library(call, name, given)
+        if owner is None and isinstance(call.func, ast.Name):
+            owner_by_name = self._name(call.func.id, names)
+            if owner_by_name is not None and owner_by_name.kind is Kind.MODEL:
+                self.values[call.func] = owner_by_name
+                return _output(owner_by_name, given)
+            if owner_by_name is not None and owner_by_name.kind is Kind.TENSOR:
+                return None
+            if owner_by_name is not None and owner_by_name.kind is Kind.DEVICE and given:
+                # Tensor = torch.cuda.FloatTensor; Tensor(values)
+                random = given[0] is not None and given[0].random
+                data = not _is_shape(call, given)
+                return Value(Kind.TENSOR, owner_by_name.place, call, data=data, random=random)
+        if method in ("to", "cuda", "cpu", "numpy", "pin_memory") or method in _GIVES_HOST:
+            moved = self._moved(call, method, owner, given)
+            if moved is not None or method in ("to", "cuda"):
+                return moved
+        if owner is not None and owner.kind is Kind.TENSOR and method in _FILLS:
+            return replace(owner, data=False)
+        if owner is not None and owner.kind is Kind.TENSOR:
+            return Value(Kind.TENSOR, owner.place, sure=owner.sure, maker=owner.maker,
+                         data=owner.data, random=owner.random)  # fmt: skip
+        if owner is not None and owner.kind is Kind.ARRAY:
+            return owner
+        if owner is not None and owner.kind is Kind.BATCH:
+            return owner
+        if owner is not None and owner.kind is Kind.MODEL:
+            if method in ("parameters", "named_parameters", "state_dict", "modules"):
+                return None
+            if method in ("eval", "train", "half", "float", "requires_grad_"):
+                return owner
+            return _output(owner, given)
+        if owner is None and isinstance(call.func, ast.Attribute):
+            called = self._attribute(call.func, names)
+            if called is not None and called.kind is Kind.MODEL:
+                self.values[call.func] = called
+                return _output(called, given)
+        return self._of_file_or_unknown(call, name, given)
+
+    def _of_file_or_unknown(
+        self, call: ast.Call, name: str, given: list[Value | None]
+    ) -> Value | None:
+        function = self.called(call)
+        if function is not None:
+            self._hand_over(call, function)
+            return self._returned.get(function)
+        last = name.rpartition(".")[2]
+        if last in self._classes:
+            bases = [self.module.name_of(base) for base in self._classes[last].bases]
+            is_model = any(base.endswith("Module") for base in bases)
+            return Value(Kind.MODEL, Place.PAGEABLE) if is_model else None
+        if last in _NO_RESULT:
+            return _HOST_VALUE
+        if last in _WRAPPERS and given:
+            first = given[0]
+            return _element(first) if last == "next" else first
+        if last in ("prepare", "setup_dataloaders") and given:
+            # Accelerate and Fabric hand out batches that they have moved.
+            return None
+        if last == "DataParallel" and given:
+            return given[0]
+        if "device" in last.lower() and not self.cpu_only and last[:1].islower():
+            return _LIKELY_GPU
+        if name.startswith("random."):
+            return _HOST_VALUE
+        if last[:1].isupper():
+            return None
+        if any(v is not None and v.kind is Kind.TENSOR and v.place is Place.GPU for v in given):
+            return _LIKELY_ON_GPU
+        return None
+
+    def _hand_over(self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Note what *call* gives the parameters of *function*."""
+        parameters = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]
+        if parameters and parameters[0] in ("self", "cls"):
+            parameters = parameters[1:]
+        noted = self._given.setdefault(function, {})
+        pairs = [
+            *zip(parameters, call.args, strict=False),
+            *((k.arg, k.value) for k in call.keywords if k.arg),
+        ]
+        for parameter, expression in pairs:
+            value = self.values.get(expression)
+            if parameter in noted and noted[parameter] is not value:
+                value = _either(noted[parameter], value)
+            noted[parameter] = value
+
+    def _moved(
+        self, call: ast.Call, method: str, owner: Value | None, given: list[Value | None]
+    ) -> Value | None:
+        """Return what ``.to()``, ``.cuda()``, ``.cpu()`` and the like give."""
+        if method in _GIVES_HOST:
+            known = owner is not None and owner.kind in (Kind.TENSOR, Kind.BATCH, Kind.ARRAY)
+            if method == "type" and call.args:
+                place = self.target_place(call)
+                return Value(Kind.TENSOR, place, sure=place is not None) if known else None
+            return _HOST_VALUE if known or method in ("item", "tolist") else None
+        if method == "numpy":
+            return _ARRAY
+        if method == "cpu":
+            return Value(Kind.TENSOR, Place.PAGEABLE)
+        if method == "pin_memory":
+            return Value(Kind.TENSOR, Place.PINNED)
+        place = Place.GPU if method == "cuda" else self.target_place(call)
+        if place is None:
+            if owner is not None and owner.kind is Kind.TENSOR and _is_dtype(call):
+                return owner
+            return None
+        if place is Place.GPU and method == "to" and self.cpu_only:
+            return None
+        base = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        is_model = (owner is not None and owner.kind is Kind.MODEL) or _looks_like_model(base)
+        return Value(
+            Kind.MODEL if is_model else Kind.TENSOR,
+            place,
+            sure=owner is not None or is_model,
+        )
+
+    def target_place(self, call: ast.Call) -> Place | None:
+        """Return where ``x.to(...)`` or ``x.cuda(...)`` moves x; None where it is no move or not known."""
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
+            return Place.GPU
+        target = call.args[0] if call.args else argument(call, "device")
+        value = self.values.get(target) if target is not None else None
+        if value is None:
+            return None
+        if value.kind is Kind.DEVICE:
+            return value.place
+        return value.place if value.kind is Kind.TENSOR else None
+
+    def _of_library(self, call: ast.Call, name: str, given: list[Value | None]) -> Value | None:
+        """Return what a function of PyTorch or NumPy gives."""
+        if name.startswith("numpy."):
+            random = name.startswith("numpy.random.") or any(v and v.random for v in given)
+            return replace(_ARRAY, random=random, maker=call if random else None)
+        if name in LOADERS:
+            return Value(Kind.LOADER, _pinning(call), maker=call)
+        if name == "torch.device":
+            return given[0] if given and given[0] and given[0].kind is Kind.DEVICE else (
+                None if self.cpu_only else _LIKELY_GPU
+            )  # fmt: skip
+        if name in ("torch.cuda.current_device", "torch.accelerator.current_accelerator"):
+            return _GPU_DEVICE
+        if name.startswith("torch.cuda."):
+            return _ON_GPU if name.endswith("Tensor") else None
+        if name in _MAKERS:
+            return self._made(call, name, given)
+        if _LIKE.match(name):
+            device = argument(call, "device")
+            if device is not None:
+                found = self.values.get(device)
+                return Value(Kind.TENSOR, found.place if found else None)
+            first = given[0] if given else None
+            return Value(Kind.TENSOR, first.place if first else None)
+        if name.startswith("torch.nn.functional."):
+            return _joined_operands(given) or _SOMEWHERE
+        if name in (
+            "torch.nn.DataParallel",
+            "torch.nn.parallel.DistributedDataParallel",
+            "torch.compile",
+        ):
+            model = given[0] if given else None
+            return model if model is not None else Value(Kind.MODEL, None)
+        if name.startswith("torch.nn."):
+            return Value(Kind.MODEL, Place.PAGEABLE) if name[9:10].isupper() else None
+        if name.startswith(("torch.load", "torch.optim", "torch.utils", "torch.backends", "torch.distributed",
+                            "torch.jit", "torch.hub", "torch.is_", "torch.autograd.grad",
+                            "torch.amp", "torch.no_grad", "torch.profiler", "torch.save")):  # fmt: skip
+            return None
+        if name == "torch.autograd.Variable":
+            return given[0] if given else None
+        return _joined_operands(given)
+
+    def _made(self, call: ast.Call, name: str, given: list[Value | None]) -> Value | None:
+        """Return the tensor that a factory makes."""
+        first = given[0] if call.args else None
+        data = name in DATA_FACTORIES or (name in _OLD_CONSTRUCTORS and not _is_shape(call, given))
+        random = data and first is not None and first.random
+        device = argument(call, "device")
+        of_tensor = data and first is not None and first.kind in (Kind.TENSOR, Kind.BATCH)
+        if first is not None and of_tensor and device is None:
+            return replace(first, kind=Kind.TENSOR)
+        if device is None and has_unknown_arguments(call):
+            return _SOMEWHERE
+        if device is not None:
+            found = self.values.get(device)
+            place = found.place if found is not None and found.kind is Kind.DEVICE else None
+            return Value(Kind.TENSOR, place, maker=call, data=data, random=random)
+        if name == "torch.as_tensor" and first is None:
+            return _SOMEWHERE
+        pinned = argument(call, "pin_memory")
+        if pinned is not None:
+            return Value(Kind.TENSOR, _pinning(call), maker=call, data=data, random=random)
+        if self._default_elsewhere:
+            return _SOMEWHERE
+        return Value(Kind.TENSOR, Place.PAGEABLE, maker=call, data=data, random=random)
+
+
+_MOVES = ("to", "cuda", "type")
+
+
+def tensors_of(module: PythonModule) -> Tensors:
+    """Return the values of *module*, walked once for all that ask."""
+    if module.tensors is None:
+        module.tensors = Tensors(module)
+    return module.tensors
+
+
+def moves_to_gpu(module: PythonModule) -> Sequence[tuple[ast.Call, Value | None]]:
+    """Return each ``x.to(gpu)`` and ``x.cuda()`` with the value of x."""
+    tensors = tensors_of(module)
+    if tensors.moves is None:
+        tensors.moves = list(_moves(module, tensors))
+    return tensors.moves
+
+
+def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, Value | None]]:
+    if tensors.cpu_only:
+        return
+    for call in module.calls:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+            continue
+        if module.name_of(call.func).startswith("torch."):
+            continue
+        if tensors.target_place(call) is Place.GPU:
+            yield call, tensors[call.func.value]
+
+
+def _says_cpu(module: PythonModule) -> bool:
+    """Whether a file without the word "cuda" names the host as its device."""
+    return any(
+        isinstance(value, ast.Constant) and value.value == "cpu"
+        for name, values in module.assigned.items()
+        if _DEVICE_NAMES.match(name)
+        for assigned in values
+        for value in (
+            assigned,
+            *(assigned.args if isinstance(assigned, ast.Call) else ()),
+        )
+    )
+
+
+def _constant(node: ast.Constant) -> Value:
+    if isinstance(node.value, str):
+        device = node.value.split(":")[0]
+        if device == "cuda":
+            return _GPU_DEVICE
+        if device in ("cpu", "meta", "mps", "xpu", "hpu", "npu", "tpu", "xla"):
+            return _HOST_DEVICE if device == "cpu" else Value(Kind.DEVICE)
+    return _HOST_VALUE
+
+
+def _pinning(maker: ast.Call) -> Place | None:
+    """Return the memory in which a DataLoader hands out its batches, or a factory makes a tensor."""
+    pinned = argument(maker, "pin_memory")
+    if pinned is None:
+        return None if has_unknown_arguments(maker) else Place.PAGEABLE
+    if isinstance(pinned, ast.Constant):
+        return Place.PINNED if pinned.value else Place.PAGEABLE
+    return None
+
+
+def _element(value: Value | None) -> Value | None:
+    """Return what iterating over a value, or indexing it, gives."""
+    if value is None or value.kind in (Kind.HOST, Kind.DEVICE, Kind.MODEL):
+        return None
+    if value.kind is Kind.LOADER:
+        return Value(Kind.BATCH, value.place, maker=value.maker)
+    return value
+
+
+def _either(first: Value | None, second: Value | None) -> Value | None:
+    """Return what a value is that is one of two."""
+    if first is second or first is None or second is None:
+        # One of the two has no value only where nothing is known: "cuda" if ... else None.
+        known = first if first is not None else second
+        is_gpu = known is not None and known.kind is Kind.DEVICE and known.place is Place.GPU
+        return known if first is second or is_gpu else None
+    if first.kind is not second.kind:
+        for one in (first, second):
+            # device = 0 if ... else "cpu"
+            if one.kind is Kind.DEVICE and one.place is Place.GPU:
+                return one
+        return None
+    if first.kind is Kind.DEVICE:
+        return first if first.place is Place.GPU else second
+    place = first.place if first.place is second.place else None
+    return replace(
+        first,
+        place=place,
+        sure=first.sure and second.sure,
+        maker=first.maker if first.maker is second.maker else None,
+    )
+
+
+def _joined_operands(values: list[Value | None]) -> Value | None:
+    """Return what an operation on *values* gives: a tensor where one of them is."""
+    tensors = [v for v in values if v is not None and v.kind in (Kind.TENSOR, Kind.BATCH)]
+    if any(v.place is Place.GPU for v in tensors):
+        return _ON_GPU if any(v.sure and v.place is Place.GPU for v in tensors) else _LIKELY_ON_GPU
+    if tensors:
+        known = all(v.place is not None for v in tensors) and None not in values
+        return Value(
+            Kind.TENSOR, Place.PAGEABLE if known else None, sure=all(t.sure for t in tensors)
+        )
+    arrays = [v for v in values if v is not None and v.kind is Kind.ARRAY]
+    if arrays:
+        return next((a for a in arrays if a.random), arrays[0])
+    if values and all(v is not None and v.kind is Kind.HOST for v in values):
+        return _HOST_VALUE
+    return None
+
+
+def _joined_elements(values: list[Value | None]) -> Value | None:
+    """Return what a list of *values* is: like its elements where they are alike."""
+    known = [v for v in values if v is not None]
+    if not values or all(v.kind is Kind.HOST for v in known):
+        return _HOST_VALUE if len(known) == len(values) else None
+    first = known[0]
+    if len(known) == len(values) and all(
+        v.kind is first.kind and v.place is first.place for v in known
+    ):
+        return first
+    return None
+
+
+def _output(model: Value, given: list[Value | None]) -> Value | None:
+    """Return what a model gives for *given*."""
+    tensors = [v for v in given if v is not None and v.kind in (Kind.TENSOR, Kind.BATCH)]
+    if model.place is Place.GPU or any(v.place is Place.GPU for v in tensors):
+        return _ON_GPU if model.sure else _LIKELY_ON_GPU
+    return Value(Kind.TENSOR, None)
+
+
+def _is_dtype(call: ast.Call) -> bool:
+    target = call.args[0] if call.args else argument(call, "dtype")
+    name = target.attr if isinstance(target, ast.Attribute) else ""
+    return bool(re.match(r"(?:b?float|int|uint|bool|half|long|double|dtype|complex)", name))
+
+
+def _is_shape(call: ast.Call, given: list[Value | None]) -> bool:
+    """Whether a constructor of the old kind is given sizes, not data."""
+    if not call.args:
+        return True
+    if len(call.args) > 1:
+        return True
+    first = call.args[0]
+    if isinstance(first, ast.Constant):
+        return isinstance(first.value, int)
+    value = given[0]
+    return (
+        isinstance(first, ast.Call)
+        and value is not None
+        and value.kind is Kind.HOST
+        and (getattr(first.func, "attr", "") == "size")
+    )
+
+
+def _looks_like_model(base: ast.expr) -> bool:
+    if isinstance(base, ast.Call):
+        last = getattr(base.func, "attr", getattr(base.func, "id", ""))
+        return last[:1].isupper() and not last.endswith(("Tensor", "Variable"))
+    last = getattr(base, "attr", getattr(base, "id", ""))
+    return bool(_MODEL_NAMES.match(last))
+
+
+def _mentions_device_count(module: PythonModule, node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and module.name_of(node.func) == "torch.cuda.device_count"

@@ -1,0 +1,89 @@
+"""Caches of the allocator that are emptied, and garbage that is collected, in every step."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, loader_of, steps_of
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_cuda_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Leave it out: the allocator reuses what is free. Where memory runs out, fragmentation is cured by PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+_COLLECT = "Leave it out, or collect every n steps: tensors are freed when their last name goes."
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``torch.cuda.empty_cache()`` in every round of a loop, ``gc.collect()`` in every step of training."""
+    if is_test(module):
+        return
+    steps = steps_of(module)
+    for call in module.calls:
+        name = module.name_of(call.func)
+        trains = (
+            name in ("torch.cuda.empty_cache", "gc.collect")
+            and steps.training_loop(call) is not None
+        )
+        evaluates = name == "torch.cuda.empty_cache" and (
+            steps.evaluation_loop(call) is not None or _is_per_batch(module, call)
+        )
+        if name == "torch.cuda.empty_cache" and (trains or evaluates):
+            yield module.diagnostic(
+                "emptied-caches", call,
+                "Each round waits for the GPU, gives its free memory back to the driver, and asks for it again.",
+                _ACTION,
+            )  # fmt: skip
+        elif trains:
+            yield module.diagnostic(
+                "emptied-caches", call,
+                "Each step walks all objects of the program while the GPU gets no work.",
+                _COLLECT,
+            )  # fmt: skip
+
+
+def _is_per_batch(module: PythonModule, call: ast.Call) -> bool:
+    """Whether each round of a loop over a loader reaches *call*."""
+    loop = module.loop_around(call)
+    batches = isinstance(loop, ast.For) and loader_of(module, loop) is not None
+    return batches and steps_of(module).runs_always(call)
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+for batch in loader:
+    step(batch)
+    torch.cuda.empty_cache()""",
+        """\
+import torch
+
+for batch in loader:
+    step(batch)""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="emptied-caches",
+    title="Leave the allocator its memory",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    why="cudaFree waits for the GPU, and the next step has to allocate again what was given back.",
+    when="A loop calls torch.cuda.empty_cache() in every round, or a training step gc.collect().",
+    citations=pytorch_cuda_notes(),
+    seen="torch.cuda.empty_cache()",
+    file="train.py",
+    action=_ACTION,
+)

@@ -1,0 +1,165 @@
+"""Evaluation that records graphs for a backward pass that never comes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, steps_of, without_gradients, works_on_gpu
+from gpuadvise.advisor.source.python.tensors import Kind, tensors_of
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Put the loop into `with torch.inference_mode():`, or torch.no_grad() where its results are trained on later."
+_NAMES = re.compile(
+    r"(?:^|_)(?:eval|evaluate|evaluation|test|valid|validate|validation|infer|inference|predict|generate|sample)"
+)
+_GENERATES = re.compile(r"(?:^|_)(?:generate|sample|decode|translate)")
+_CHOOSES = ("argmax", "multinomial", "topk")
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """Loops that evaluate or generate with a model, where graphs are recorded."""
+    if is_test(module) or not works_on_gpu(module):
+        return
+    if b"set_grad_enabled(False)" in module.text.content:
+        return
+    steps, tensors = steps_of(module), tensors_of(module)
+    for node in module.nodes:
+        if not isinstance(node, (ast.For, ast.While)):
+            continue
+        function = module.function_of(node)
+        evaluates = node in steps.evaluation and (
+            _calls_eval(module, function, node) or _NAMES.search(getattr(function, "name", ""))
+        )
+        if not evaluates and not _generates(module, function, node):
+            continue
+        if without_gradients(module, node) or _is_called_without(module, function):
+            continue
+        inside = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+        if any(
+            getattr(c.func, "attr", "") in ("backward", "grad", "requires_grad_", "step")
+            for c in inside
+        ):
+            continue
+        runs = [
+            call
+            for call in inside
+            if (value := tensors[call.func]) is not None
+            and value.kind is Kind.MODEL
+            and (result := tensors[call]) is not None
+            and result.kind is Kind.TENSOR
+            and not without_gradients(module, call)
+            and _is_module(call)
+        ]
+        if runs:
+            yield module.diagnostic(
+                "evaluation-with-gradients", runs[0],
+                "Nothing goes backward here, yet each call records a graph: its activations stay in memory until the result is gone.",
+                _ACTION,
+            )  # fmt: skip
+
+
+def _is_module(call: ast.Call) -> bool:
+    """Whether what is called is a network, going by its name, and no loss or metric."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", "")).lower()
+    return not any(
+        word in name for word in ("loss", "criterion", "metric", "accuracy", "transform")
+    )
+
+
+def _calls_eval(module: PythonModule, function: ast.AST, loop: ast.AST) -> bool:
+    """Whether the function of *loop* puts a model into evaluation before it."""
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "eval"
+        and not call.args
+        and call.lineno <= getattr(loop, "lineno", 0)
+        and module.function_of(call) is function
+        and not any(_trains_between(module, call, loop, other) for other in module.calls)
+        for call in module.calls
+    )
+
+
+def _trains_between(module: PythonModule, call: ast.Call, loop: ast.AST, other: ast.Call) -> bool:
+    is_train = isinstance(other.func, ast.Attribute) and other.func.attr == "train"
+    return (
+        is_train
+        and call.lineno < other.lineno < getattr(loop, "lineno", 0)
+        and (module.function_of(other) is module.function_of(call))
+    )
+
+
+def _generates(module: PythonModule, function: ast.AST, loop: ast.AST) -> bool:
+    """Whether *loop* chooses token after token."""
+    if not _GENERATES.search(getattr(function, "name", "")):
+        return False
+    calls = {getattr(n.func, "attr", "") for n in ast.walk(loop) if isinstance(n, ast.Call)}
+    return bool(calls.intersection(_CHOOSES))
+
+
+def _is_called_without(module: PythonModule, function: ast.AST) -> bool:
+    """Whether a call of *function* in this file stands where no graph is recorded."""
+    name = getattr(function, "name", None)
+    if name is None:
+        return False
+    calls = [c for c in module.calls if getattr(c.func, "attr", getattr(c.func, "id", "")) == name]
+    return any(
+        without_gradients(module, call) or _is_called_without_once(module, call) for call in calls
+    )
+
+
+def _is_called_without_once(module: PythonModule, call: ast.Call) -> bool:
+    """Whether the function around *call* is itself called where no graph is recorded."""
+    name = getattr(module.function_of(call), "name", None)
+    return name is not None and any(
+        without_gradients(module, other)
+        for other in module.calls
+        if getattr(other.func, "attr", getattr(other.func, "id", "")) == name
+    )
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+model = torch.nn.Linear(512, 10).cuda()
+model.eval()
+for images in loader:
+    guesses.append(model(images.cuda(non_blocking=True)).argmax(1))""",
+        """\
+import torch
+
+model = torch.nn.Linear(512, 10).cuda()
+model.eval()
+with torch.inference_mode():
+    for images in loader:
+        guesses.append(model(images.cuda(non_blocking=True)).argmax(1))""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="evaluation-with-gradients",
+    title="Evaluate without recording graphs",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    why="Recording keeps every activation for a backward pass; model.eval() does not switch it off.",
+    when="A loop evaluates or generates with a model outside no_grad() and inference_mode().",
+    citations=pytorch_tuning_guide(),
+    seen="model(images)",
+    file="train.py",
+    action=_ACTION,
+)

@@ -1,0 +1,101 @@
+"""Tensors that a loop lengthens by copying all that they hold."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Make the whole tensor once and write each part into it, or collect the parts in a list and call torch.cat once."
+_JOINS = frozenset(
+    ("torch.cat", "torch.concat", "torch.concatenate", "torch.hstack", "torch.vstack")
+)
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``x = torch.cat([x, part])`` in every round: all of x is copied for each part."""
+    if is_test(module) or not works_on_gpu(module):
+        return
+    steps = steps_of(module)
+    for call in module.calls:
+        if module.name_of(call.func) not in _JOINS or not call.args:
+            continue
+        above = module.parents.get(call)
+        if not isinstance(above, ast.Assign) or len(above.targets) != 1:
+            continue
+        parts = call.args[0]
+        if not isinstance(parts, (ast.List, ast.Tuple)) or not steps.is_repeated(call):
+            continue
+        name = ast.unparse(above.targets[0])
+        loop = module.loop_around(call)
+        if (
+            loop is None
+            or name not in map(ast.unparse, parts.elts)
+            or _is_made_anew(loop, above, name)
+        ):
+            continue
+        yield module.diagnostic(
+            "growing-tensors", call,
+            f"Each round allocates {name} anew and copies all of it: the work grows with the square of its length.",
+            _ACTION,
+        )  # fmt: skip
+
+
+def _is_made_anew(loop: ast.AST, grown: ast.Assign, name: str) -> bool:
+    """Whether the loop gives *name* another value as well."""
+    return any(
+        isinstance(node, (ast.Assign, ast.For))
+        and node is not grown
+        and any(
+            ast.unparse(part) == name
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            for part in (target.elts if isinstance(target, ast.Tuple) else [target])
+        )
+        for node in ast.walk(loop)
+    )
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+outputs = torch.empty(0, 128, device="cuda")
+for batch in loader:
+    outputs = torch.cat([outputs, model(batch)])""",
+        """\
+import torch
+
+outputs = []
+for batch in loader:
+    outputs.append(model(batch))
+outputs = torch.cat(outputs)""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="growing-tensors",
+    title="Join tensors once",
+    topic=Topic.MEMORY,
+    priority=Priority.LOW,
+    why="torch.cat copies everything that was there before.",
+    when="A loop lengthens a tensor by torch.cat in every round.",
+    citations=pytorch_tuning_guide(),
+    seen="x = torch.cat([x, y])",
+    file="train.py",
+    action=_ACTION,
+)

@@ -1,0 +1,97 @@
+"""Values of the GPU that evaluation, models and helpers read one by one."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.reads import How, reads_of
+from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of, works_on_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTIONS = {
+    How.NUMBER: "Keep it as a tensor of the GPU, and read it once behind the loop.",
+    How.SUM: "Keep the running sum as a tensor of the GPU, and read it once behind the loop.",
+    How.APPENDED: "Append the tensor (.detach()), and read all at once behind the loop: torch.stack(values).tolist().",
+    How.COPY: "Collect on the GPU and copy once behind the loop, or copy to pinned memory with non_blocking=True.",
+    How.PRINTED: "Print every n steps, or behind the loop.",
+    How.TESTED: "Decide on the GPU (torch.where, masks), or test every n steps.",
+}
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find reads of GPU values in evaluation loops, in other loops and in what a model computes."""
+    if is_test(module) or not works_on_gpu(module):
+        return
+    steps = steps_of(module)
+    for read in reads_of(module):
+        if steps.training_loop(read.node) is not None:
+            continue
+        if steps.evaluation_loop(read.node) is not None:
+            place = "each batch"
+        elif read.sure and forward_of(module, read.node) is not None:
+            place = "each call"
+        elif read.sure and steps.is_repeated(read.node) and steps.runs_always(read.node):
+            place = "each iteration"
+        elif _is_in_helper(module, read.node):
+            place = "each call"
+        else:
+            continue
+        yield module.diagnostic(
+            "hidden-synchronizations", read.node,
+            f"In {place} the host waits here until the GPU has done everything before.",
+            _ACTIONS[read.how],
+        )  # fmt: skip
+
+
+def _is_in_helper(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* moves to the GPU and reads back at once, in a function that others call."""
+    function = module.function_of(node)
+    if getattr(function, "name", "main") == "main" or module.loop_around(node) is not None:
+        return False
+    return any(isinstance(part, ast.Attribute) and part.attr == "cuda" for part in ast.walk(node))
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+for images, labels in loader:
+    guesses = model(images.to("cuda", non_blocking=True)).argmax(1)
+    right += (guesses == labels.to("cuda", non_blocking=True)).sum().item()""",
+        """\
+import torch
+
+right = torch.zeros((), device="cuda")
+for images, labels in loader:
+    guesses = model(images.to("cuda", non_blocking=True)).argmax(1)
+    right += (guesses == labels.to("cuda", non_blocking=True)).sum()
+print(right.item())""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="hidden-synchronizations",
+    title="Read results of the GPU together",
+    topic=Topic.TRANSFERS,
+    priority=Priority.LOW,
+    why="Each read makes the host wait until the GPU has done everything before it, and the GPU then waits for the host.",
+    when="An evaluation loop, a model or a helper reads a value of the GPU in each round.",
+    citations=pytorch_tuning_guide(),
+    seen="(guess == label).sum().item()",
+    file="train.py",
+    action=_ACTIONS[How.SUM],
+)

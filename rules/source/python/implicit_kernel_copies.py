@@ -1,0 +1,119 @@
+"""Arrays of NumPy that are given to kernels of Numba, which copies them there and back."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import numba_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Copy once with numba.cuda.to_device(...) before the launch, and read results with copy_to_host() where they are needed."
+_KEEPS = ("asarray", "to_device", "device_array")
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``kernel[blocks, threads](x)`` where x is an array of NumPy."""
+    if b"numba" not in module.text.content or is_test(module):
+        return
+    kernels = {
+        node.name
+        for node in module.nodes
+        if isinstance(node, ast.FunctionDef) and any(map(_is_jit(module), node.decorator_list))
+    }
+    for call in module.calls:
+        launched = call.func.value if isinstance(call.func, ast.Subscript) else None
+        if not isinstance(launched, ast.Name) or launched.id not in kernels:
+            continue
+        names = [a.id for a in call.args if isinstance(a, ast.Name) and _is_array(module, a)]
+        if names:
+            yield module.diagnostic(
+                "implicit-kernel-copies", call,
+                f"{' and '.join(names[:2])}{' and others' if len(names) > 2 else ''} of NumPy: each launch copies to the "
+                "GPU and, when the kernel is done, back.",
+                _ACTION,
+            )  # fmt: skip
+
+
+def _is_jit(module: PythonModule) -> Callable[[ast.expr], bool]:
+    def decides(decorator: ast.expr) -> bool:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return module.name_of(called) == "numba.cuda.jit"
+
+    return decides
+
+
+def _is_array(module: PythonModule, name: ast.Name) -> bool:
+    """Whether all that the function around *name* assigns to it is made by NumPy."""
+    function = module.function_of(name)
+    values = [
+        value for value in module.assigned.get(name.id, ()) if module.function_of(value) is function
+    ]
+    return bool(values) and all(
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and _of_numpy(module, value)
+        for value in values
+    )
+
+
+def _of_numpy(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* is one of NumPy, or of a method behind one: ``numpy.zeros(9).astype(...)``."""
+    while isinstance(call.func, ast.Attribute):
+        if module.name_of(call.func).startswith("numpy."):
+            return True
+        if not isinstance(call.func.value, ast.Call):
+            return False
+        call = call.func.value
+    return False
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import numpy
+from numba import cuda
+
+@cuda.jit
+def scale(x):
+    x[cuda.grid(1)] *= 2
+
+x = numpy.ones(1 << 20)
+scale[4096, 256](x)""",
+        """\
+import numpy
+from numba import cuda
+
+@cuda.jit
+def scale(x):
+    x[cuda.grid(1)] *= 2
+
+x = cuda.to_device(numpy.ones(1 << 20))
+scale[4096, 256](x)""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="implicit-kernel-copies",
+    title="Copy arrays to the GPU before kernels",
+    topic=Topic.TRANSFERS,
+    priority=Priority.MEDIUM,
+    why="Numba copies an array of the host to the GPU before each launch, and back behind it.",
+    when="A kernel of Numba is launched with an array of NumPy.",
+    citations=numba_memory(),
+    seen="scale[4096, 256](x)",
+    file="train.py",
+    action=_ACTION,
+)

@@ -1,0 +1,91 @@
+"""Host data that a loop uploads piece by piece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.training import argument
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = (
+    "Upload all of it once before the loop and index it on the GPU, or fill a pinned buffer and copy it with "
+    "non_blocking=True."
+)
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``torch.tensor(values, device=gpu)`` and ``torch.tensor(values).to(gpu)`` in every round or call."""
+    if is_test(module) or not works_on_gpu(module):
+        return
+    steps, tensors = steps_of(module), tensors_of(module)
+    uploads: list[ast.Call] = []
+    for call in module.calls:
+        value = tensors[call]
+        if (
+            value is not None
+            and value.maker is call
+            and value.kind is Kind.TENSOR
+            and (value.data and value.place is Place.GPU and not value.random)
+        ):
+            uploads.append(call)
+    for call, moved in moves_to_gpu(module):
+        if moved is None or moved.kind is not Kind.TENSOR or moved.place is not Place.PAGEABLE:
+            continue
+        if moved.data and not moved.random and argument(call, "non_blocking") is None:
+            uploads.append(call)
+    for call in uploads:
+        in_step = steps.training_loop(call) is not None or (
+            steps.is_repeated(call) and steps.runs_always(call)
+        )
+        if in_step or forward_of(module, call) is not None:
+            yield module.diagnostic(
+                "repeated-uploads", call,
+                "Each round copies values from pageable host memory, and the host waits for the copy.",
+                _ACTION,
+            )  # fmt: skip
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+for step in range(1000):
+    rate = torch.tensor([rates[step]], device="cuda")
+    update(rate)""",
+        """\
+import torch
+
+all_rates = torch.tensor(rates, device="cuda")
+for step in range(1000):
+    update(all_rates[step])""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="repeated-uploads",
+    title="Upload host data together",
+    topic=Topic.TRANSFERS,
+    priority=Priority.LOW,
+    why="A small copy costs microseconds of latency, and from pageable memory the host waits for it.",
+    when="A loop or a model makes a tensor of the GPU from a list or an array in each round.",
+    citations=pytorch_tuning_guide(),
+    seen="torch.tensor(values, device=device)",
+    file="train.py",
+    action=_ACTION,
+)

@@ -1,0 +1,81 @@
+"""Optimisers of the Adam family that run as many small kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, works_on_gpu
+from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_optimizers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Write fused=True: one kernel updates all parameters. It needs floating-point parameters on the GPU; results differ in the last digits."
+_FUSED = frozenset(("torch.optim.Adam", "torch.optim.AdamW"))
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``torch.optim.AdamW(...)`` without a word on its form; the first in a file that trains."""
+    if b"optim.Adam" not in module.text.content and b"import Adam" not in module.text.content:
+        return
+    if b".backward(" not in module.text.content or is_test(module) or not works_on_gpu(module):
+        return
+    for call in module.calls:
+        if module.name_of(call.func) not in _FUSED or has_unknown_arguments(call):
+            continue
+        if any(
+            argument(call, name) is not None
+            for name in ("fused", "foreach", "capturable", "differentiable")
+        ):
+            continue
+        yield module.diagnostic(
+            "unfused-optimizers", call,
+            "The default form updates the parameters by several kernels for each operation.",
+            _ACTION,
+        )  # fmt: skip
+        return
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in loader:
+    model(batch.cuda(non_blocking=True)).mean().backward()
+    optimizer.step()""",
+        """\
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+for batch in loader:
+    model(batch.cuda(non_blocking=True)).mean().backward()
+    optimizer.step()""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="unfused-optimizers",
+    title="Let one kernel update all parameters",
+    topic=Topic.EXECUTION,
+    priority=Priority.LOW,
+    why="An update is bound by memory and launches: one pass over the parameters is enough.",
+    when="A program that trains on a GPU makes Adam or AdamW without fused=True.",
+    citations=pytorch_optimizers(),
+    seen="torch.optim.AdamW(model.parameters())",
+    file="train.py",
+    action=_ACTION,
+)

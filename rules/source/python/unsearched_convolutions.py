@@ -1,0 +1,80 @@
+"""Convolutions that train with whatever algorithm cuDNN's heuristic names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Set torch.backends.cudnn.benchmark = True where the shapes of batches stay the same; leave it where they change often, or runs must repeat bit for bit."
+_CONVOLUTIONS = re.compile(r"torch\.nn\.Conv(?:Transpose)?[123]d$")
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find a program that trains convolutions of its own and never mentions cuDNN; once in a file."""
+    words = module.text.content
+    if (
+        b"Conv" not in words
+        or b".backward(" not in words
+        or b"cudnn" in words
+        or b"determin" in words
+    ):
+        return
+    if is_test(module) or not works_on_gpu(module) or not steps_of(module).training:
+        return
+    for call in module.calls:
+        if _CONVOLUTIONS.match(module.name_of(call.func)):
+            yield module.diagnostic(
+                "unsearched-convolutions", call,
+                "cuDNN picks algorithms by a heuristic unless it may time them once for each shape.",
+                _ACTION,
+            )  # fmt: skip
+            return
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+model = torch.nn.Conv2d(64, 64, 3).cuda()
+for images in loader:
+    model(images.cuda(non_blocking=True)).mean().backward()
+    optimizer.step()""",
+        """\
+import torch
+
+torch.backends.cudnn.benchmark = True
+model = torch.nn.Conv2d(64, 64, 3).cuda()
+for images in loader:
+    model(images.cuda(non_blocking=True)).mean().backward()
+    optimizer.step()""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="unsearched-convolutions",
+    title="Let cuDNN time its convolutions",
+    topic=Topic.EXECUTION,
+    priority=Priority.LOW,
+    why="The fastest algorithm differs from shape to shape; timing each once finds it.",
+    when="A program trains convolutions on a GPU and never sets torch.backends.cudnn.",
+    citations=pytorch_tuning_guide(),
+    seen="torch.nn.Conv2d(64, 64, 3)",
+    file="train.py",
+    action=_ACTION,
+)

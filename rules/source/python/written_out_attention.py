@@ -1,0 +1,177 @@
+"""Attention whose whole matrix of scores goes through memory."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test
+from gpuadvise.advisor.source.python.training import argument
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_attention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = (
+    "Call torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=..., dropout_p=..., is_causal=...): it "
+    "never stores the scores. Keep this form where the weights themselves are returned."
+)
+_SOFTMAX = frozenset(("torch.softmax", "torch.nn.functional.softmax"))
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``softmax(q @ k.transpose(-2, -1) * scale) @ v``; the first in a file."""
+    words = module.text.content
+    if b"softmax" not in words or b"scaled_dot_product_attention" in words or is_test(module):
+        return
+    for call in module.calls:
+        is_softmax = module.name_of(call.func) in _SOFTMAX
+        if not is_softmax and not _is_method(call):
+            continue
+        function = module.function_of(call)
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        scores = call.args[0] if is_softmax and call.args else getattr(call.func, "value", None)
+        if scores is None or not _is_of_product(function, scores, call):
+            continue
+        weights = _name_given(module, call)
+        if (
+            weights is not None
+            and _multiplies(function, weights, call)
+            and not _returns(function, weights)
+        ):
+            yield module.diagnostic(
+                "written-out-attention", call,
+                "Scores, their softmax and the products with them go through memory one after the other, quadratic in "
+                "the length of the sequence.",
+                _ACTION,
+            )  # fmt: skip
+            return
+
+
+def _is_method(call: ast.Call) -> bool:
+    """Whether *call* is ``scores.softmax(dim=-1)``."""
+    is_softmax = isinstance(call.func, ast.Attribute) and call.func.attr == "softmax"
+    return is_softmax and (bool(call.args) or argument(call, "dim") is not None)
+
+
+def _is_product(node: ast.AST) -> bool:
+    """Whether *node* is a matrix product with something transposed."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        sides = [node.left, node.right]
+    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("matmul", "bmm"):
+        sides = list(node.args)
+    else:
+        return False
+    return any(
+        isinstance(part, ast.Attribute)
+        and part.attr in ("transpose", "mT", "T", "permute", "swapaxes")
+        for side in sides
+        for part in ast.walk(side)
+    )
+
+
+def _is_of_product(function: ast.FunctionDef, scores: ast.expr, before: ast.Call) -> bool:
+    """Whether *scores* come from a product of queries and keys, here or by names above."""
+    looked, names = [scores], set[str]()
+    while looked:
+        node = looked.pop()
+        for part in ast.walk(node):
+            if _is_product(part):
+                return True
+            if isinstance(part, ast.Name) and part.id not in names:
+                names.add(part.id)
+                if len(names) < _MOST_NAMES:
+                    looked += _values(function, part.id, before)
+    return False
+
+
+_MOST_NAMES = 6
+
+
+def _values(function: ast.FunctionDef, name: str, before: ast.Call) -> list[ast.expr]:
+    return [
+        node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        and node.lineno <= before.lineno
+        and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+    ]
+
+
+def _name_given(module: PythonModule, call: ast.Call) -> str | None:
+    for above in module.ancestors(call):
+        if isinstance(above, ast.Assign):
+            target = above.targets[0]
+            return target.id if isinstance(target, ast.Name) else None
+        if isinstance(above, ast.stmt):
+            return None
+    return None
+
+
+def _multiplies(function: ast.FunctionDef, weights: str, behind: ast.Call) -> bool:
+    """Whether a matrix product takes *weights* further down."""
+    for node in ast.walk(function):
+        if getattr(node, "lineno", 0) < behind.lineno:
+            continue
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            first: ast.expr = node.left
+        elif (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "attr", "") in ("matmul", "bmm")
+            and node.args
+        ):
+            first = node.args[0]
+        else:
+            continue
+        if any(isinstance(part, ast.Name) and part.id == weights for part in ast.walk(first)):
+            return True
+    return False
+
+
+def _returns(function: ast.FunctionDef, weights: str) -> bool:
+    return any(
+        isinstance(part, ast.Name) and part.id == weights
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return) and node.value is not None
+        for part in (node.value.elts if isinstance(node.value, ast.Tuple) else [node.value])
+    )
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+def attend(q, k, v):
+    weights = torch.softmax(q @ k.transpose(-2, -1) * q.size(-1) ** -0.5, dim=-1)
+    return weights @ v""",
+        """\
+import torch
+
+def attend(q, k, v):
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v)""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="written-out-attention",
+    title="Call the fused attention",
+    topic=Topic.MEMORY,
+    priority=Priority.LOW,
+    why="The fused kernel keeps scores in shared memory and registers, so that traffic grows with the length, not its square.",
+    when="Attention is written as softmax(q k^T) v, and the weights are used for nothing else.",
+    citations=pytorch_attention(),
+    seen="torch.softmax(q @ k.transpose(-2, -1), dim=-1)",
+    file="train.py",
+    action=_ACTION,
+)

@@ -1,0 +1,160 @@
+# case: a function that evaluates
+import torch
+
+
+def evaluate(model, loader):
+    model.eval()
+    for x, y in loader:
+        guess = model(x.cuda())  # expect: evaluation-with-gradients
+
+
+# case: in inference mode
+def in_inference_mode(model, loader):
+    model.eval()
+    with torch.inference_mode():
+        for x, y in loader:
+            guess = model(x.cuda())
+
+
+# case: a decorator
+@torch.no_grad()
+def decorated(model, loader):
+    model.eval()
+    for x, y in loader:
+        guess = model(x.cuda())
+
+
+# case: inside the loop
+def inside(model, loader):
+    model.eval()
+    for x, y in loader:
+        with torch.no_grad():
+            guess = model(x.cuda())
+
+
+# case: its caller switches graphs off
+def validate_batches(model, loader):
+    model.eval()
+    for x, y in loader:
+        guess = model(x.cuda())
+
+
+def validate_quietly(model, loader):
+    with torch.no_grad():
+        validate_batches(model, loader)
+
+
+# case: by its name
+def test(net, test_loader, device):
+    for x, y in test_loader:
+        guess = net(x.to(device))  # expect: evaluation-with-gradients
+
+
+# case: a method
+class Trainer:
+    def validate(self):
+        self.model.eval()
+        for x, y in self.val_loader:
+            guess = self.model(x.to(self.device))  # expect: evaluation-with-gradients
+
+    # case: a decorated method
+    @torch.inference_mode()
+    def predict(self):
+        for x, y in self.val_loader:
+            guess = self.model(x.to(self.device))
+
+    # case: a method that trains
+    def fit(self):
+        for x, y in self.train_loader:
+            loss = self.model(x.to(self.device)).mean()
+            loss.backward()
+            self.optimizer.step()
+
+
+# case: tokens, one after the other
+def generate(model, tokens, count):
+    for _ in range(count):
+        logits = model(tokens.cuda())  # expect: evaluation-with-gradients
+        tokens = torch.cat([tokens, logits.argmax(-1)])
+
+
+# case: tokens without graphs
+@torch.no_grad()
+def generate_quietly(model, tokens, count):
+    for _ in range(count):
+        logits = model(tokens.cuda())
+        tokens = torch.cat([tokens, logits.argmax(-1)])
+
+
+# case: an attack needs gradients
+def test_attack(model, loader):
+    model.eval()
+    for x, y in loader:
+        x = x.cuda().requires_grad_()
+        model(x).sum().backward()
+
+
+# case: nothing says that it evaluates
+def step_through(model, loader):
+    for x, y in loader:
+        guess = model(x.cuda())
+
+
+# case: in the mode that trains again
+def back_to_training(model, loader):
+    model.eval()
+    model.train()
+    for x, y in loader:
+        guess = model(x.cuda())
+
+
+# case: no model
+def evaluate_numbers(loader):
+    for x, y in loader:
+        x = x.cuda()
+        print(x.mean())
+
+
+# case: data moved by a name
+def infer(network, dataloader, device):
+    network = network.to(device)
+    network.eval()
+    for batch in dataloader:
+        batch = batch.to(device)
+        out = network(batch)  # expect: evaluation-with-gradients
+
+
+# case: a loss is no model
+def evaluate_loss(criterion, loader):
+    for x, y in loader:
+        x = x.cuda()
+        print(criterion(x, y))
+
+
+# case: features
+def extract(encoder, loader):
+    encoder.cuda().eval()
+    for x in loader:
+        features = encoder(x.cuda())  # expect: evaluation-with-gradients
+
+
+# case: caller of the caller
+def evaluate_all(model, loaders):
+    for loader in loaders:
+        evaluate_one(model, loader)
+
+
+def evaluate_one(model, loader):
+    model.eval()
+    for x in loader:
+        y = model(x.cuda())
+
+
+with torch.no_grad():
+    evaluate_all(1, 2)
+
+
+# case: one batch, no loop
+def evaluate_batch(model, loader):
+    model.eval()
+    return model(next(iter(loader)).cuda())

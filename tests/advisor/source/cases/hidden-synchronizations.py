@@ -1,0 +1,152 @@
+# case: an evaluation loop
+import torch
+
+
+def evaluate(model, loader, device):
+    right = 0
+    for x, y in loader:
+        guess = model(x.to(device)).argmax(1)
+        right += (guess == y.to(device)).sum().item()  # expect: hidden-synchronizations
+    return right
+
+
+# case: summed on the GPU
+def evaluate_together(model, loader, device):
+    right = torch.zeros((), device=device)
+    for x, y in loader:
+        guess = model(x.to(device)).argmax(1)
+        right += (guess == y.to(device)).sum()
+    return right.item()
+
+
+# case: predictions to the host
+def predict(model, loader):
+    guesses = []
+    for x in loader:
+        guesses.append(model(x.cuda()).cpu())  # expect: hidden-synchronizations
+    return guesses
+
+
+# case: predictions together
+def predict_together(model, loader):
+    guesses = []
+    for x in loader:
+        guesses.append(model(x.cuda()))
+    return torch.cat(guesses).cpu()
+
+
+# case: every hundredth batch
+def now_and_then(model, loader):
+    for i, x in enumerate(loader):
+        y = model(x.cuda())
+        if i % 100 == 0:
+            print(y.mean().item())
+
+
+# case: in the forward of a model
+class Gated(torch.nn.Module):
+    def forward(self, x):
+        mask = torch.zeros(8, device=x.device)
+        if (mask > 0).any():  # expect: hidden-synchronizations
+            return x
+        return x + mask.cuda().max().item()  # expect: hidden-synchronizations
+
+
+# case: in the forward, on the GPU
+class Masked(torch.nn.Module):
+    def forward(self, x):
+        mask = torch.zeros(8, device=x.device)
+        return torch.where(mask > 0, x, x + mask.max())
+
+
+# case: a shape in the forward
+class Shaped(torch.nn.Module):
+    def forward(self, x):
+        mask = torch.zeros(8, device=x.device)
+        if mask.shape[0] > 4:
+            return x
+        return x if mask.size(0) else mask
+
+
+# case: a helper that reads at once
+def choose(logits):
+    return logits.cuda().argmax().item()  # expect: hidden-synchronizations
+
+
+# case: a helper of the host
+def choose_on_host(logits):
+    return torch.tensor(logits).argmax().item()
+
+
+# case: while tokens are made
+def tokens(model, x):
+    model = model.cuda()
+    while len(x) < 99:
+        y = model(x)
+        if y.argmax() == 0:  # expect: hidden-synchronizations
+            break
+
+
+# case: arrays of the host
+def on_host(values):
+    total = 0.0
+    for v in values:
+        t = torch.tensor(v)
+        total += t.sum().item()
+    return total
+
+
+# case: an action of a simulator
+def play(model, env):
+    model = model.cuda()
+    for _ in range(1000):
+        state = env.step(model(torch.zeros(8, device="cuda")).cpu().numpy())
+    return state
+
+
+# case: compared with None
+def absent(loader, model):
+    for x in loader:
+        x = x.cuda()
+        if x is None:
+            return model(x)
+
+
+# case: once behind a loop
+def once(model, loader):
+    y = None
+    for x in loader:
+        y = model(x.cuda())
+    return y.mean().item()
+
+
+# case: over few rounds
+def few(model):
+    model = model.cuda()
+    for size in (1, 2, 3):
+        print(model(torch.zeros(size, device="cuda")).sum().item())
+
+
+# case: of one that a training loop already named
+def trained(model, loader, optimizer):
+    for x in loader:
+        loss = model(x.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+
+
+# case: copied already
+def copied(model, loader):
+    for x in loader:
+        y = model(x.cuda()).cpu()  # expect: hidden-synchronizations
+        print(y.sum().item(), float(y.max()), y.tolist())
+
+
+# case: when something goes wrong
+def guarded(model, loader):
+    for x in loader:
+        try:
+            y = model(x.cuda())
+        except RuntimeError:
+            print(y.sum().item())

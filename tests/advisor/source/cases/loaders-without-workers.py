@@ -1,0 +1,115 @@
+# case: none
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+device = torch.device("cuda")
+loader = DataLoader(images, batch_size=8)  # expect: loaders-without-workers
+for x in loader:
+    x = x.to(device)
+# case: some
+busy = DataLoader(images, batch_size=8, num_workers=4)
+for x in busy:
+    x = x.to(device)
+# case: chosen
+chosen = DataLoader(images, batch_size=8, num_workers=args.workers)
+for x in chosen:
+    x = x.to(device)
+# case: by place
+placed = DataLoader(images, 8, True, None, None, 4)
+for x in placed:
+    x = x.to(device)
+# case: options from elsewhere
+elsewhere = DataLoader(images, **options)
+for x in elsewhere:
+    x = x.to(device)
+# case: all in memory
+dense = DataLoader(TensorDataset(a, b), batch_size=8)
+for x, y in dense:
+    x = x.to(device)
+# case: all in memory, by a name
+tensors = TensorDataset(a, b)
+named = DataLoader(tensors, batch_size=8)
+for x, y in named:
+    x = x.to(device)
+# case: zero is what they want
+zero = DataLoader(images, num_workers=0)
+for x in zero:
+    x = x.to(device)
+# case: pinned, without workers
+pinned = DataLoader(images, pin_memory=True)  # expect: loaders-without-workers
+for x in pinned:
+    x = x.cuda(non_blocking=True)
+# case: never read here
+unread = DataLoader(images, batch_size=8)
+# case: batches stay on the host
+host = DataLoader(images, batch_size=8)
+for x in host:
+    print(x)
+# case: another library's
+from other import DataLoader as Other
+
+other = Other(images, batch_size=8)
+for x in other:
+    x = x.to(device)
+
+
+# case: a helper makes it
+def make_loader(data):
+    return DataLoader(data, batch_size=8)  # expect: loaders-without-workers
+
+
+def use_helper(data):
+    for x in make_loader(data):
+        x = x.to(device)
+
+
+# case: two of a helper, by place
+def make_two(data):
+    first = DataLoader(data, batch_size=8, num_workers=4)
+    second = DataLoader(data, batch_size=9)  # expect: loaders-without-workers
+    return first, second
+
+
+def use_two(data):
+    first, second = make_two(data)
+    for x in second:
+        x = x.to(device)
+
+
+# case: an attribute
+class Trainer:
+    def __init__(self, data):
+        self.batches = DataLoader(data, batch_size=8)  # expect: loaders-without-workers
+
+    def run(self):
+        for x in self.batches:
+            x = x.to(device)
+
+
+# case: given to a function
+def train(batches):
+    for i, x in enumerate(batches):
+        x = x.to(device)
+
+
+train(DataLoader(images, batch_size=8))  # expect: loaders-without-workers
+
+
+# case: arguments that are unpacked
+def unpacked(given):
+    for x in DataLoader(*given):
+        x = x.to(device)
+
+
+# case: no data set
+def none():
+    for x in DataLoader():
+        x = x.to(device)
+# ---
+# case: on the host alone
+import torch
+from torch.utils.data import DataLoader
+
+device = "cpu"
+for x in DataLoader(images, batch_size=8):
+    x = x.to(device)

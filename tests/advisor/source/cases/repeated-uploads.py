@@ -1,0 +1,103 @@
+# case: a list in each round
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+for i in range(99):
+    t = torch.tensor([i, i + 1], device=device)  # expect: repeated-uploads
+# case: made, then moved
+for label in labels:
+    t = torch.tensor(label).to(device)  # expect: repeated-uploads
+# case: an array
+for a in arrays:
+    t = torch.from_numpy(a).cuda()  # expect: repeated-uploads
+# case: once
+t = torch.tensor([1, 2], device=device)
+# case: on the host
+for i in range(99):
+    t = torch.tensor([i])
+# case: to the host
+for i in range(99):
+    t = torch.tensor([i], device="cpu")
+# case: without data
+for i in range(99):
+    t = torch.zeros(8, device=device)
+# case: few rounds
+for i in range(4):
+    t = torch.tensor([i], device=device)
+# case: now and then
+for i in range(99):
+    if i % 10 == 0:
+        t = torch.tensor([i], device=device)
+# case: it does not wait, and says so
+for a in arrays:
+    t = torch.from_numpy(a).pin_memory().to(device, non_blocking=True)
+# case: pinned
+for a in arrays:
+    t = torch.from_numpy(a).pin_memory().to(device)
+
+
+# case: in the forward of a model
+class Shifted(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.tensor([1.0, 2.0], device=x.device)  # expect: repeated-uploads
+
+
+# case: as a buffer
+class Buffered(torch.nn.Module):
+    def __init__(self):
+        self.register_buffer("shift", torch.tensor([1.0, 2.0]))
+
+    def forward(self, x):
+        return x + self.shift
+
+
+# case: in each training step
+def train():
+    for x in loader:
+        rate = torch.tensor(next_rate(), device=device)  # expect: repeated-uploads
+        loss = (model(x.cuda()) * rate).mean()
+        loss.backward()
+        optimizer.step()
+
+
+# case: once in each epoch
+def epochs():
+    for epoch in range(90):
+        rate = torch.tensor([0.1], device=device)
+        for x in loader:
+            loss = (model(x.cuda()) * rate).mean()
+            loss.backward()
+            optimizer.step()
+
+
+# case: by a constructor of the old kind
+def old(values):
+    for v in values:
+        t = torch.FloatTensor([v]).to(device)  # expect: repeated-uploads
+
+
+# case: of sizes alone
+def sizes():
+    for i in range(99):
+        t = torch.FloatTensor(8, 8).to(device)
+
+
+# case: of a tensor
+def of_tensor():
+    x = torch.zeros(8, device=device)
+    for i in range(99):
+        t = torch.as_tensor(x)
+
+
+# case: a helper without a loop
+def helper(values):
+    return torch.tensor(values, device=device)
+
+
+# case: in an else
+def in_else():
+    for i in range(99):
+        work(i)
+    else:
+        t = torch.tensor([1], device=device)
