@@ -69,6 +69,7 @@ PROFILE = KeyTable(
         "active_threads": Key("active_threads", v.number(0, 32)),
         "unpredicated_threads": Key("unpredicated_threads", v.number(0, 32)),
         "pipes": Key("pipes", v.share_table),
+        "waves": Key("waves", v.number()),
         "instructions": Key("instructions", v.number()),
         "elapsed_cycles": Key("elapsed_cycles", v.number(above=True)),
         "float_instructions": Key("float_instructions", v.number_table),

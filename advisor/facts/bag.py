@@ -524,6 +524,7 @@ class Facts:
         # What a profiler measured; `--ncu report.ncu-rep` fills this from Nsight Compute.
         [kernel.profile]
         time = "1ms"
+        waves = 4.5  # how often the grid fills the GPU
         achieved_occupancy = 0.4
         compute_throughput = 0.3
         memory_throughput = 0.7

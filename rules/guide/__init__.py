@@ -77,6 +77,7 @@ _MODULES = (
     "execution.underfilled_device",
     "execution.tail_effect",
     "execution.load_imbalance",
+    "execution.serial_last_block",
     "execution.slower_version",
     "execution.register_limited_occupancy",
     "execution.shared_memory_limited_occupancy",

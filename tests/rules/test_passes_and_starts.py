@@ -248,13 +248,13 @@ UNCOUNTED = replace(
         (replace(PLAIN, shared_loads=SharedRequests(requests=10.8e6)), "library-available", None),
         (replace(PLAIN, shared_loads=SharedRequests(requests=8e6)), "library-available", None),
         # The last block alone.
-        (ENDS_ALONE, "load-imbalance", "medium"),
-        (replace(ENDS_ALONE, sm_cycles=CycleSpread(mean=139e3, most=156e3)), "load-imbalance", None),
-        (replace(ENDS_ALONE, global_atomics=NONE), "load-imbalance", None),
+        (ENDS_ALONE, "serial-last-block", "medium"),
+        (replace(ENDS_ALONE, sm_cycles=CycleSpread(mean=139e3, most=156e3)), "serial-last-block", None),
+        (replace(ENDS_ALONE, global_atomics=NONE), "serial-last-block", None),
         (replace(ENDS_ALONE, grid=(990, 1, 1), global_atomics=WarpRequests(requests=990.0)),
-         "load-imbalance", None),
-        (replace(ENDS_ALONE, seconds=28e-6), "load-imbalance", None),
-        (replace(ENDS_ALONE, waves=0.9), "load-imbalance", None),
+         "serial-last-block", None),
+        (replace(ENDS_ALONE, seconds=28e-6), "serial-last-block", None),
+        (replace(ENDS_ALONE, waves=0.9), "serial-last-block", None),
         # Blocks of two or three warps at the rate of block starts.
         (STARTING, "tiny-blocks", "medium"),
         (replace(STARTING, seconds=182e-6), "tiny-blocks", None),
@@ -469,7 +469,7 @@ def test_a_details_page_shows_constants_by_the_pipe_that_is_left() -> None:
 
 
 def test_the_words_of_a_serial_end_say_for_how_long_one_block_works() -> None:
-    message = findings(ENDS_ALONE)["load-imbalance"].message
+    message = findings(ENDS_ALONE)["serial-last-block"].message
     assert "8,192 blocks" in message
     assert "12.8 us" in message
 

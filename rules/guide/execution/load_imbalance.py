@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import (
     UNEVEN,
     AtRoof,
@@ -15,14 +14,14 @@ from gpuadvise.advisor.facts.limiter import (
     active_share,
     filled_share,
 )
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
-from gpuadvise.rules.evidence import given, profiled
+from gpuadvise.rules.evidence import profiled
+from gpuadvise.rules.guide.execution.serial_last_block import last_block_alone
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import STARTING
-from gpuadvise.rules.workload import blocks_of, is_long, is_short
+from gpuadvise.rules.workload import is_long, is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -36,36 +35,16 @@ UNEVEN_IN_LATENCY = number(
     "our judgement: below it a fifth more throughput is in sight",
     LaunchSet.FOURTH,
 )
-# A block that counts itself by an atomic with a result knows whether it is the last, which adds up what all left.
-COUNTED = number(
-    1.05,
-    "atomics with a result, at most",
-    "per block",
-    "one each, and a few of another kind",
-    LaunchSet.SIXTH,
-)
-_MANY_BLOCKS = number(
-    1000,
-    "blocks whose sums one block adds up",
-    "blocks",
-    "our judgement: fewer take no time",
-    LaunchSet.SIXTH,
-)
-ALONE = number(
-    0.88,
-    "the last block alone",
-    "share of the busiest SM's time",
-    "our judgement: an eighth of the time, in which one block works, can be won",
-    LaunchSet.SIXTH,
-)
 
 
-def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
+def check(
+    profile: KernelProfile, limiter: Limiter, grid: tuple[int, int, int] | None = None
+) -> Verdict:
     """Advise when multiprocessors idle because others still work."""
     if isinstance(limiter, UnknownLimiter):
         return undecided("profile.compute_throughput")
-    if (alone := _last_block_alone(profile, limiter)) is not None:
-        return _serial_end(profile, alone)
+    if last_block_alone(profile, limiter, grid) is not None:
+        return PASSED  # serial-last-block says more
     if (among := _uneven_among_few(profile, limiter)) is not None:
         return _longest_block(profile, among)
     share = limiter.share if isinstance(limiter, Imbalance) else _waits_unevenly(profile, limiter)
@@ -98,19 +77,6 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     )
 
 
-def _last_block_alone(profile: KernelProfile, limiter: Limiter) -> float | None:
-    """Return how busy SMs are where one block is left to add up what all the others wrote; else None."""
-    counts, blocks = profile.global_atomics.requests or 0.0, blocks_of(profile)
-    if not (_MANY_BLOCKS <= blocks <= counts <= COUNTED * blocks and (profile.waves or 0.0) > 1):
-        return None
-    active = active_share(profile)
-    if active is None or library_of(profile.kernel):
-        return None
-    idle = (1 - active) * (profile.seconds or 0.0)
-    shown = isinstance(limiter, Imbalance | LatencyBound | AtRoof)
-    return active if shown and active <= ALONE and idle >= STARTING else None
-
-
 def _uneven_among_few(profile: KernelProfile, limiter: Limiter) -> float | None:
     """Return how busy the SMs that have a block are, of a grid that leaves others without one and ends unevenly; else None."""
     active = active_share(profile) if isinstance(limiter, TooLittleWork) else None
@@ -140,32 +106,6 @@ def _longest_block(profile: KernelProfile, among: float) -> Advice:
     )
 
 
-def _serial_end(profile: KernelProfile, active: float) -> Advice:
-    blocks = blocks_of(profile)
-    idle = (1 - active) * (profile.seconds or 0.0)
-    return Advice(
-        message=(
-            f"Each of {blocks:,} blocks makes one atomic that returns a value, and SMs are busy {show_share(active)} of "
-            f"the busiest one's time: for about {show_seconds(idle)} the last block adds up alone what the others left."
-        ),
-        action=(
-            "Leave it less: launch as many blocks as fit at once, each with a loop over the data, so that a few hundred "
-            "sums remain, and let all threads of the last block add them with loads that do not wait for each other; or let "
-            "each block add its own sum by one atomicAdd. cub::DeviceReduce does so."
-        ),
-        evidence=(
-            profiled("busy time of an SM, mean / most", active, "share"),
-            profiled("atomics with a result", profile.global_atomics.requests or 0.0, "requests"),
-            given("blocks in the grid", blocks, "blocks"),
-        ),
-        gain=Gain(
-            kind=GainKind.KERNEL_TIME,
-            upper_bound=1 / active,
-            how="busiest SM's time / an SM's mean time",
-        ),
-    )
-
-
 def _waits_unevenly(profile: KernelProfile, limiter: Limiter) -> float | None:
     """Return how busy SMs are where none of their units is at its roof and some end much earlier; else None."""
     active = active_share(profile)
@@ -184,9 +124,8 @@ RULE = Rule(
     why="A kernel ends with its last block, and every SM that has finished before it idles.",
     when=(
         "A profile shows SMs busy for at most 75 % of the busiest one's time, no partial wave explains "
-        "it, and the launch takes at least 20 us; at most 83 % where no unit is at its roof; at most 88 %, for 5 us or "
-        "more, where each of 1,000 blocks or more makes one atomic with a result, by which the last one knows that it is; at most 75 % of the busiest one's time among those that have a "
-        "block, where the grid leaves others without one."
+        "it, and the launch takes at least 20 us; at most 83 % where no unit is at its roof; at most 75 % of "
+        "the busiest one's time among those that have a block, where the grid leaves others without one."
     ),
     citations=guide("11.3", "10.5"),
     silenced_by=("tail-effect", "underfilled-device", "launch-bound"),
