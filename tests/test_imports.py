@@ -57,7 +57,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "diff": ("k.ptx k.ptx", set()),
     "baseline": ("list", set()),
     "lint": ("k.cu", {"tree_sitter"}),
-    "whatif": ("k.cu --arch sm_90", {"tree_sitter", "cuda"}),
+    "whatif": ("k.cu --block 256 --arch sm_90", {"tree_sitter", "cuda"}),
     "advise": ("--regs 72 --block 100 --grid 96 --gpu h200", set()),
     "rules": ("low-occupancy", {"tomllib"}),
     "doctor": ("--help", set()),

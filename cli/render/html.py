@@ -128,7 +128,8 @@ _LEAD = 2  # lines above the pictures: the verdict and the device
 def _sections(blocks: Iterable[Block], room: _Room) -> Iterator[str]:
     """Yield *blocks*, lines that belong to one above them in a panel with it."""
     for lines, group in groupby(blocks, lambda block: isinstance(block, Line)):
-        parts = _paragraphs(list(group)) if lines else map(_page_block, group)  # type: ignore[arg-type]
+        alike = list(group)
+        parts = _paragraphs(alike) if lines else map(_page_block, alike)  # type: ignore[arg-type]
         for part in parts:
             if isinstance(part, str):
                 if room.take(part):
