@@ -41,7 +41,6 @@ _TRIGONOMETRY = {
 _LARGEST_EDIT = number(
     3, "power that --fix writes as a product, at most", "", "two multiplications, each rounded once"
 )
-# What a body must hold for a rule to have anything to say.
 _WORDS = re.compile(rb"\b(?:__)?(?:pow|sqrt|sincos|sin|cos)f?\b")
 _RULE = "general-math-functions"
 
@@ -58,7 +57,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         if name in _POWERS:
             yield from _power(context, call, name)
-        elif name in _TRIGONOMETRY:
+        elif name in _TRIGONOMETRY and not (name.endswith("f") and context.file.build.fast_math):
             yield from _multiple_of_pi(context, call, name)
     yield from _reciprocal_roots(context)
     yield from _sines_beside_cosines(context)
@@ -121,8 +120,6 @@ def _powered(context: RuleContext, call: Node, base: Node, power: Power, kind: s
 
 
 def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Diagnostic]:
-    if name.endswith("f") and context.file.build.fast_math:
-        return  # an intrinsic, which is faster than sinpif
     arguments = context.file.arguments(call)
     factor = pi_factor(context, arguments[0]) if arguments else None
     if factor is None:
@@ -140,7 +137,7 @@ def _multiple_of_pi(context: RuleContext, call: Node, name: str) -> Iterator[Dia
 def _reciprocal_roots(context: RuleContext) -> Iterator[Diagnostic]:
     for node, dividend, root, kind in reciprocal_roots(context):
         if kind == "float" and context.file.build.fast_math:
-            continue  # the compiler writes rsqrt by itself
+            continue  # the compiler writes it so
         special = "rsqrtf" if kind == "float" else "rsqrt"
         written = f"{special}({context.at(root)})"
         exact = kind == "double" or context.type_of(dividend) == "float"

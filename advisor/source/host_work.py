@@ -1,0 +1,129 @@
+"""What host code hands to the GPU in a loop, which way copies go, and which host memory is pageable."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.runtime_calls import pointer_name
+from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.advisor.transfers.copies import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
+_DIRECTIONS = {
+    "cudaMemcpyHostToDevice": Direction.H2D, "cudaMemcpyDeviceToHost": Direction.D2H,
+}  # fmt: skip
+_KIND = 3  # the argument of a copy that says its direction
+_TIMED = re.compile(
+    rb"EventRecord|EventElapsed|steady_clock|high_resolution_clock|gettimeofday|omp_get_wtime"
+    rb"|clock_gettime|\bclock\(\)|sdkStartTimer|GpuTimer|benchmark",
+    re.IGNORECASE,
+)
+_HEAP = re.compile(r"\b(?:malloc|calloc|realloc|new|aligned_alloc|make_unique)\b")
+_VECTOR = r"\bstd::vector<[^,<>;]*>\s+(?:\w+(?:\(\w*\))?,\s*)*%s\s*[({;=]"
+_PINNING = ("cudaHostRegister", "cudaMallocHost", "cudaHostAlloc", "cuMemHostRegister")
+
+
+def loops_with_launches(context: RuleContext) -> Iterator[Node]:
+    """Yield each loop of a host function that launches kernels, itself or by a function of this file."""
+    launches = [launch.node for launch in context.launches.of(context.function)]
+    launches += [call for call in context.calls() if _launches(context, call)]
+    for loop in context.function.nodes(*LOOPS):
+        if any(loop.holds(node) for node in launches):
+            yield loop
+
+
+def _launches(context: RuleContext, call: Node) -> bool:
+    if not call.children or call.children[0].kind != "identifier":
+        return False
+    called = context.file.called(context.file.callee(call))
+    return any(not f.on_device and f.says(b"<<<") for f in called)
+
+
+def is_timed(context: RuleContext) -> bool:
+    """Whether the function reads a clock: it measures, and has to wait."""
+    return context.function.matches(_TIMED)
+
+
+def is_always_reached(context: RuleContext, node: Node, loop: Node) -> bool:
+    """Whether each iteration of *loop* comes to *node*: neither a condition nor a loop lies between."""
+    if context.loop_around(node) is not loop:
+        return False
+    for above in node.ancestors():
+        if above is loop:
+            return True
+        if above.kind in (
+            "if_statement",
+            "switch_statement",
+            "lambda_expression",
+            "conditional_expression",
+        ):
+            return False
+    return False
+
+
+def direction(context: RuleContext, copy: Node) -> Direction | None:
+    """Return which way *copy* goes, None where it says another, or none."""
+    arguments = context.file.arguments(copy)
+    return _DIRECTIONS.get(context.at(arguments[_KIND])) if len(arguments) > _KIND else None
+
+
+def host_side(context: RuleContext, copy: Node) -> Node | None:
+    """Return the pointer of *copy* to memory of the host."""
+    way = direction(context, copy)
+    if way is None:
+        return None
+    return context.file.arguments(copy)[0 if way is Direction.D2H else 1]
+
+
+def copies_one_value(context: RuleContext, copy: Node) -> bool:
+    """Whether *copy* moves a single variable of the host, such as a flag that ends a loop."""
+    side = host_side(context, copy)
+    side = bare(side) if side is not None else None
+    return side is not None and side.kind == "pointer_expression" and "[" not in context.at(side)
+
+
+def pageable_memory(context: RuleContext, pointer: Node) -> str | None:
+    """Return what the pageable memory is that *pointer* leads to, None where it may be pinned."""
+    words = pointer_name(context, pointer)
+    match = re.match(r"[A-Za-z_]\w*", words)
+    if match is None or _is_call(words):
+        return None
+    name = match[0]
+    if any(_is_pinned(context, name, function) for function in _PINNING):
+        return None
+    # A vector of n elements, std::vector<float> v(n), reads as a function of a type n.
+    if re.search(
+        _VECTOR % re.escape(name), context.file.text[context.function.body.start : pointer.start]
+    ):
+        return "a std::vector"
+    variable = context.file.variable(name, pointer, context.function)
+    if variable is None or variable.parameter or "*" not in variable.type:
+        return None
+    if variable.dimensions:
+        if variable.type.count("*") != len(variable.dimensions):
+            return None  # of pointers, each to memory of its own kind
+        return "an array of the program's own"
+    values = [variable.value] if variable.value is not None else []
+    values += [c.children[1] for c in context.changes(variable) if len(c.children) == 2]
+    if values and all(_HEAP.search(context.at(value)) for value in values):
+        return "memory of malloc or new"
+    return None
+
+
+def _is_call(words: str) -> bool:
+    return "(" in words and not words.endswith((".data()", ".data ()"))
+
+
+def _is_pinned(context: RuleContext, name: str, function: str) -> bool:
+    if not context.file.says(function.encode()):
+        return False
+    outside = name not in context.function.variables and name in context.file.names.variables
+    calls = [c for _, c in context.file.callers(function)] if outside else context.calls(function)
+    return any(re.search(rf"\b{re.escape(name)}\b", context.at(call)) for call in calls)

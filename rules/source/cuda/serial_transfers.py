@@ -1,0 +1,70 @@
+"""Loops that copy in, compute and copy out, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.host_work import (
+    copies_one_value,
+    direction,
+    is_timed,
+    loops_with_launches,
+)
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.transfers.copies import Direction
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find loops whose iterations copy to the device, launch, and copy back, and block for each; one per loop."""
+    if context.function.place is not ExecutionSpace.HOST or not context.function.says(
+        b"cudaMemcpy"
+    ):
+        return
+    copies = [c for c in context.calls("cudaMemcpy") if not copies_one_value(context, c)]
+    ways = {c.index: direction(context, c) for c in copies}
+    if not {Direction.H2D, Direction.D2H} <= set(ways.values()) or is_timed(context):
+        return
+    for loop in loops_with_launches(context):
+        inside = [c for c in copies if context.loop_around(c) is loop]
+        back = next((c for c in inside if ways[c.index] is Direction.D2H), None)
+        if back is not None and any(ways[c.index] is Direction.H2D for c in inside):
+            yield context.diagnostic(
+                "serial-transfers", back,
+                "Each iteration copies in, computes and copies out, and waits for every copy: link and SMs take turns.",
+                "Where iterations are independent, use pinned memory and cudaMemcpyAsync() in two or more streams with buffers "
+                "of their own; where one needs the result of the last, keep it on the device and copy once after the loop.",
+            )  # fmt: skip
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=False,
+    code=BeforeAfter(
+        "host",
+        """\
+void run() {
+    for (int i = 0; i < pieces; ++i) {
+        cudaMemcpy(data, host + i * piece, bytes, cudaMemcpyHostToDevice);
+        kernel<<<(piece + 255) / 256, 256>>>(data, piece);
+        cudaMemcpy(host + i * piece, data, bytes, cudaMemcpyDeviceToHost);
+    }
+}""",
+        """\
+void run() {
+    for (int i = 0; i < pieces; ++i) {           // two streams take the pieces in turn
+        float *part = data + i % 2 * piece;
+        cudaStream_t s = stream[i % 2];
+        cudaMemcpyAsync(part, host + i * piece, bytes, cudaMemcpyHostToDevice, s);
+        kernel<<<(piece + 255) / 256, 256, 0, s>>>(part, piece);
+        cudaMemcpyAsync(host + i * piece, part, bytes, cudaMemcpyDeviceToHost, s);
+    }
+}""",
+    ),
+)

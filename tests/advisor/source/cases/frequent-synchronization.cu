@@ -1,0 +1,129 @@
+// Waits for the GPU in each iteration of a loop that launches kernels.
+__global__ void step(float *x, int i) { x[threadIdx.x] += i; }
+void launched(float *x, int i) { step<<<64, 256>>>(x, i); }
+void in_each_step(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+  }
+}
+void of_a_stream(float *x, int n, cudaStream_t s) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256, 0, s>>>(x, i);
+    cudaStreamSynchronize(s);  // expect: frequent-synchronization
+  }
+}
+void checked(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());  // expect: frequent-synchronization
+  }
+}
+void while_there_is_more(float *x, int n) {
+  int i = 0;
+  while (i < n) {
+    step<<<64, 256>>>(x, i++);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+  }
+}
+void by_a_function(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    launched(x, i);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+  }
+}
+void with_a_copy_in(float *x, float *h, int n) {
+  for (int i = 0; i < n; ++i) {
+    cudaMemcpyAsync(x, h + i, 4, cudaMemcpyHostToDevice);
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+  }
+}
+void between_two(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    cudaThreadSynchronize();  // expect: frequent-synchronization
+    step<<<64, 256>>>(x, -i);
+  }
+}
+void once_after(float *x, int n) {
+  for (int i = 0; i < n; ++i) step<<<64, 256>>>(x, i);
+  cudaDeviceSynchronize();
+}
+void to_look_at_a_result(float *x, float *h, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    cudaMemcpyAsync(h, x, 4, cudaMemcpyDeviceToHost);
+    cudaDeviceSynchronize();
+    if (h[0] > 1) break;
+  }
+}
+void by_a_helper(float *x, float *h, int n, cudaStream_t s) {
+  do {
+    step<<<64, 256>>>(x, n);
+    update_host(h, x, 1, s);
+    cudaStreamSynchronize(s);
+  } while (h[0] > 0);
+}
+void on_each_device(float *x, int devices) {
+  for (int i = 0; i < devices; ++i) {
+    cudaSetDevice(i);
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();
+  }
+}
+void now_and_then(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    if (i % 100 == 0) cudaDeviceSynchronize();
+  }
+}
+void timed(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    auto start = std::chrono::high_resolution_clock::now();
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();
+  }
+}
+void without_a_launch(int n) {
+  for (int i = 0; i < n; ++i) cudaDeviceSynchronize();
+}
+void while_debugging(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+#ifdef DEBUG
+    cudaDeviceSynchronize();
+#endif
+  }
+}
+void printed(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();
+    print_results(x);
+  }
+}
+void launches_inside(float *x, int n, int m) {
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < m; ++j) step<<<64, 256>>>(x, j);
+  }
+  cudaDeviceSynchronize();
+}
+void no_loop(float *x) {
+  step<<<64, 256>>>(x, 1);
+  cudaDeviceSynchronize();
+}
+void waits_for_an_event(float *x, int n, cudaEvent_t e) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    cudaEventSynchronize(e);
+  }
+}
+void fetched(float *x, float *h, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();
+    cudaMemcpy(h + i, x, 4, cudaMemcpyDeviceToHost);
+  }
+}

@@ -1,0 +1,56 @@
+// Launches of one thread, or of one block alone, whose kernel walks the data.
+#define ONE 1
+__global__ void walk(float *x, int n) {
+  for (int i = 0; i < n; ++i) x[i] += 1;
+}
+__global__ void walk_of_block(float *x, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] += 1;
+}
+__global__ void seed(unsigned *state) { state[threadIdx.x] = 1; }
+__global__ void short_walk(float *x) {
+  for (int i = 0; i < 4; ++i) x[i] += 1;
+}
+void one_thread(float *x, int n) {
+  walk<<<1, 1>>>(x, n);  // expect: underfilled-device
+}
+void one_thread_by_dim3(float *x, int n) {
+  walk<<<dim3(1, 1), dim3(1, 1, 1)>>>(x, n);  // expect: underfilled-device
+}
+void one_thread_by_names(float *x, int n) {
+  dim3 grid(1), block(1);
+  walk<<<grid, block>>>(x, n);  // expect: underfilled-device
+}
+void one_thread_by_macro(float *x, int n) {
+  walk<<<ONE, ONE>>>(x, n);  // expect: underfilled-device
+}
+void one_block(float *x, int n) {
+  walk_of_block<<<1, 256>>>(x, n);  // expect: underfilled-device
+}
+void one_block_in_a_stream(float *x, int n, cudaStream_t s) {
+  walk_of_block<<<1, 1024, 0, s>>>(x, n);  // expect: underfilled-device
+}
+void one_thread_of_several_launches(float *x, int n) {
+  seed<<<64, 256>>>(nullptr);
+  walk<<<1, 1>>>(x, n);  // expect: underfilled-device
+}
+void many_blocks(float *x, int n) { walk_of_block<<<n / 256, 256>>>(x, n); }
+void grid_that_is_handed_in(float *x, int n, int grid) { walk_of_block<<<grid, 256>>>(x, n); }
+void last_step_of_a_sum(float *x, int n) {
+  walk_of_block<<<n / 256, 256>>>(x, n);
+  walk_of_block<<<1, 256>>>(x, n / 256);
+}
+void no_walk(unsigned *state) { seed<<<1, 1>>>(state); }
+void short_loop(float *x) { short_walk<<<1, 1>>>(x); }
+void kernel_of_another_file(float *x, int n) { elsewhere<<<1, 1>>>(x, n); }
+void two_blocks(float *x, int n) { walk_of_block<<<2, 256>>>(x, n); }
+void many_blocks_of_one(float *x, int n) { walk<<<n, 1>>>(x, n); }
+void grid_that_changes(float *x, int n) {
+  int blocks = 1;
+  if (n > 256) blocks = n / 256;
+  walk_of_block<<<blocks, 256>>>(x, n);
+}
+void grid_of_rows(float *x, int n) { walk_of_block<<<dim3(1, n), 256>>>(x, n); }
+void not_a_launch(float *x, int n) {
+  for (int i = 0; i < n; ++i) x[i] += 1;
+}
+void block_of_the_device(float *x, int n, int sms) { walk_of_block<<<sms, 256>>>(x, n); }
