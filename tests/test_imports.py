@@ -57,7 +57,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "diff": ("k.ptx k.ptx", set()),
     "baseline": ("list", set()),
     "lint": ("k.cu", {"tree_sitter"}),
-    "whatif": ("k.cu --block 256 --arch sm_90", {"tree_sitter", "cuda"}),
+    "whatif": ("k.cu --arch sm_90", {"tree_sitter", "cuda"}),
     "advise": ("--regs 72 --block 100 --grid 96 --gpu h200", set()),
     "rules": ("low-occupancy", {"tomllib"}),
     "doctor": ("--help", set()),
@@ -88,7 +88,9 @@ def loaded(code: str, folder: Path | None = None) -> set[str]:
 def test_every_command_loads_what_its_job_needs(name: str, tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(PTX)
     (tmp_path / "t.json").write_text(traces.kineto([traces.kernel(0, 10)]))
-    (tmp_path / "k.cu").write_text("__global__ void k(float *x) { x[threadIdx.x] = 0; }\n")
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 0; }\n"
+    )
     assert name in CALLS, f"enter an ordinary call of {name} in CALLS, and the packages it needs"
     options, needed = CALLS[name]
     run = (
