@@ -92,6 +92,7 @@ _MODULES = (
     "instructions.implicit_double",
     "cuda.slow_math",
     "cuda.general_math_functions",
+    "cuda.accumulators_in_memory",
     "instructions.unused_tensor_cores",
     "instructions.unused_tf32",
     "instructions.fp32_products",

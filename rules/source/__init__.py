@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from gpuadvise.rules.source.model import CudaCheck, PythonCheck
 
 CUDA_RULES = (
+    "accumulators-in-memory",
+    "atomic-contention",
     "bank-conflicts",
     "blocking-copies",
     "default-stream-work",
@@ -47,6 +49,7 @@ CUDA_RULES = (
     "unrestricted-pointers",
     "unsigned-loop-counters",
     "unsynchronized-timers",
+    "untiled-product",
 )
 PYTHON_RULES = (
     "array-copies-in-loops",

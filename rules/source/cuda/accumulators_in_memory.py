@@ -1,0 +1,129 @@
+"""Sums that a loop keeps in global memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.array_access import array_access
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_UPDATES = frozenset(("+=", "-=", "*=", "|=", "&=", "^="))
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find elements of the caller's arrays that each iteration updates, the same one every time; one per loop."""
+    if context.function.place is not ExecutionSpace.KERNEL or not context.function.says(b"="):
+        return
+    reported: set[tuple[int, str]] = set()
+    for update in context.function.nodes("assignment_expression"):
+        target = update.children[0]
+        if target.kind != "subscript_expression" or not _is_update(context, update):
+            continue
+        loop = context.loop_around(update)
+        if loop is None or (loop.index, context.at(target)) in reported:
+            continue
+        reached = array_access(context, target)
+        if reached is None or reached.parameter.restrict or not _stays(context, target, loop):
+            continue
+        if not _reads_another(context, loop, target):
+            continue
+        reported.add((loop.index, context.at(target)))
+        yield context.diagnostic(
+            "accumulators-in-memory", update,
+            f"Each iteration loads and stores {context.at(target)}: another pointer may reach it, so the compiler may keep it in "
+            "no register.",
+            f"Add up in a local variable, and store it to {context.at(target)} once after the loop; __restrict__ on the "
+            "parameters lets the compiler do so.",
+        )  # fmt: skip
+
+
+def _is_update(context: RuleContext, update: Node) -> bool:
+    """Whether *update* computes with what it writes to."""
+    operator = context.file.operator(update)
+    if operator in _UPDATES:
+        return True
+    target, value = update.children
+    words = context.at(target)
+    return operator == "=" and any(
+        node.kind == "subscript_expression" and context.at(node) == words
+        for node in context.file.tree.below(value)
+    )
+
+
+def _stays(context: RuleContext, target: Node, loop: Node) -> bool:
+    """Whether *target* is the same element in each iteration of *loop*."""
+    changed = context.assigned_below(loop)
+    names = [n for n in context.file.tree.below(target.children[1]) if n.kind == "identifier"]
+    indirect = any(
+        n.kind in ("subscript_expression", "call_expression")
+        for n in context.file.tree.below(target.children[1])
+    )
+    root = context.root_name(target)
+    moved = {
+        context.root_name(n.children[0])
+        for n in context.file.tree.inside(loop, "update_expression")
+        if n.children
+    }
+    moved |= {
+        context.at(n.children[0])
+        for n in context.file.tree.inside(loop, "assignment_expression")
+        if n.children[0].kind == "identifier"
+    }
+    return not indirect and root not in moved and not any(context.at(n) in changed for n in names)
+
+
+def _reads_another(context: RuleContext, loop: Node, target: Node) -> bool:
+    """Whether *loop* loads from another array, which moves with it."""
+    return any(
+        context.root_name(access) != context.root_name(target)
+        and array_access(context, access) is not None
+        and not _stays(context, access, loop)
+        for access in context.file.tree.inside(loop, "subscript_expression")
+    )
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void sums(float *out, const float *x, int rows, int columns) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= columns) return;
+    for (int row = 0; row < rows; ++row) out[column] += x[row * columns + column];   // to memory each time
+}""",
+        """\
+__global__ void sums(float *out, const float *x, int rows, int columns) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= columns) return;
+    float sum = out[column];
+    for (int row = 0; row < rows; ++row) sum += x[row * columns + column];
+    out[column] = sum;
+}""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="accumulators-in-memory",
+    title="Add up in a register",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    recommendation=True,
+    why="A load and a store in each iteration wait for memory, and the next iteration waits for them.",
+    when="A loop updates one element of an array of the caller in each iteration, and loads from another array that may overlap.",
+    citations=guide("10.2", "9.2"),
+    seen="out[i] += x[k * n + i]",
+)

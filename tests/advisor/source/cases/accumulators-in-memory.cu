@@ -1,0 +1,93 @@
+// Elements of the caller's arrays that each iteration of a loop updates.
+__global__ void product(float *c, const float *a, const float *b, int n) {
+  int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < n; ++k) {
+    c[row * n + column] += a[row * n + k] * b[k * n + column];  // expect: accumulators-in-memory
+  }
+}
+__global__ void written_out(float *out, const float *x, int n) {
+  int i = threadIdx.x;
+  for (int k = 0; k < n; ++k) {
+    out[i] = out[i] + x[k * n + i];  // expect: accumulators-in-memory
+  }
+}
+__global__ void by_a_row(float *out, const float *x, int n) {
+  int i = threadIdx.x;
+  const float *row = x + i * n;
+  for (int k = 0; k < n; ++k) out[i] += row[k];  // expect: accumulators-in-memory
+}
+__global__ void of_one_thread(float *out, const float *x, int n) {
+  for (int k = 0; k < n; ++k) out[0] += x[k];  // expect: accumulators-in-memory
+}
+__global__ void bits(unsigned *out, const unsigned *x, int n) {
+  int k = 0;
+  while (k < n) {
+    out[blockIdx.x] |= x[k];  // expect: accumulators-in-memory
+    ++k;
+  }
+}
+__global__ void of_two_loops(float *out, const float *x, int n, int m) {
+  int i = threadIdx.x;
+  for (int j = 0; j < m; ++j)
+    for (int k = 0; k < n; ++k) out[i] += x[j * n + k];  // expect: accumulators-in-memory
+}
+__global__ void where_it_holds(float *out, const float *x, int n) {
+  int i = threadIdx.x;
+  for (int k = 0; k < n; ++k) {
+    if (x[k] > 0) out[i] -= x[k];  // expect: accumulators-in-memory
+  }
+}
+__global__ void in_a_register(float *out, const float *x, int n) {
+  float sum = 0;
+  for (int k = 0; k < n; ++k) sum += x[k];
+  out[threadIdx.x] = sum;
+}
+__global__ void restricted(float *__restrict__ out, const float *__restrict__ x, int n) {
+  for (int k = 0; k < n; ++k) out[threadIdx.x] += x[k];
+}
+__global__ void another_each_time(float *out, const float *x, int n) {
+  for (int k = threadIdx.x; k < n; k += blockDim.x) out[k] += x[k];
+}
+__global__ void pointer_that_moves(float *out, const float *x, int n) {
+  for (int k = 0; k < n; ++k) {
+    out[0] += x[k];
+    out += 32;
+  }
+}
+__global__ void local_array(float *out, const float *x, int n) {
+  float sums[4] = {};
+  for (int k = 0; k < n; ++k) sums[0] += x[k];
+  out[0] = sums[0];
+}
+__global__ void in_shared_memory(float *out, const float *x, int n) {
+  __shared__ float sums[256];
+  for (int k = 0; k < n; ++k) sums[threadIdx.x] += x[k];
+  out[0] = sums[0];
+}
+__global__ void indirect(float *out, const float *x, const int *at, int n) {
+  for (int k = 0; k < n; ++k) out[at[k]] += x[k];
+}
+__global__ void nothing_loaded(float *out, int n) {
+  for (int k = 0; k < n; ++k) out[threadIdx.x] += k;
+}
+__global__ void same_value_loaded(float *out, const float *x, int n) {
+  for (int k = 0; k < n; ++k) out[threadIdx.x] += x[0];
+}
+__global__ void without_a_loop(float *out, const float *x) { out[threadIdx.x] += x[threadIdx.x]; }
+__global__ void set_only(float *out, const float *x, int n) {
+  for (int k = 0; k < n; ++k) out[threadIdx.x] = x[k];
+}
+__global__ void index_of_the_loop(float *out, const float *x, int n) {
+  for (int k = 0; k < n; ++k) {
+    int at = k * 2;
+    out[at] += x[k];
+  }
+}
+__device__ void of_a_function(float *out, const float *x, int n) {
+  for (int k = 0; k < n; ++k) out[0] += x[k];
+}
+__global__ void after_the_loop(float *out, const float *x, int n) {
+  float sum = 0;
+  for (int k = 0; k < n; ++k) sum += x[k];
+  out[threadIdx.x] += sum;
+}

@@ -1,0 +1,94 @@
+// Atomics of all threads on one address in global memory, or on few.
+__global__ void total(float *sum, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(sum, x[i]);  // expect: atomic-contention
+}
+__global__ void first_element(float *sum, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float value = x[i] * x[i];
+  atomicAdd(&sum[0], value);  // expect: atomic-contention
+}
+__global__ void largest(int *most, const int *x, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    atomicMax(most, x[i]);  // expect: atomic-contention
+  }
+}
+__global__ void of_each_block(float *sums, const float *x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(&sums[blockIdx.x], x[i]);  // expect: atomic-contention
+}
+__global__ void two_sums(float *sums, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    atomicAdd(&sums[0], x[i]);  // expect: atomic-contention
+    atomicAdd(&sums[1], x[i] * x[i]);
+  }
+}
+__global__ void histogram(int *bins, const unsigned char *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&bins[x[i]], 1);  // expect: atomic-contention
+}
+__global__ void histogram_by_name(unsigned *bins, const unsigned char *x, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    unsigned char value = x[i];
+    atomicAdd(&bins[value], 1u);  // expect: atomic-contention
+  }
+}
+__global__ void one_per_block(float *sum, const float *x, int n) {
+  float part = x[threadIdx.x];
+  if (threadIdx.x == 0) atomicAdd(sum, part);
+}
+__global__ void one_per_warp(float *sum, const float *x, int n) {
+  int lane = threadIdx.x % 32;
+  float part = x[threadIdx.x];
+  if (lane == 0) atomicAdd(sum, part);
+}
+__global__ void place_in_a_list(int *count, int *list, const int *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    int at = atomicAdd(count, x[i]);
+    list[at] = i;
+  }
+}
+__global__ void count_of_all(int *count, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(count, 1);
+}
+__global__ void where_it_holds(float *sum, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && x[i] > 3) atomicAdd(sum, x[i]);
+}
+__global__ void scattered(float *sums, const int *at, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&sums[at[i]], x[i]);
+}
+__global__ void in_shared_memory(float *out, const float *x) {
+  __shared__ float sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, x[threadIdx.x]);
+}
+__global__ void tile_of_bins(int *out, const unsigned char *x) {
+  __shared__ int bins[256];
+  atomicAdd(&bins[x[threadIdx.x]], 1);
+}
+__global__ void own_element(float *sums, const float *x) {
+  atomicAdd(&sums[threadIdx.x], x[threadIdx.x]);
+}
+__global__ void along_a_row(float *sums, const float *x, int n) {
+  for (int k = 0; k < n; ++k) atomicAdd(&sums[k], x[threadIdx.x * n + k]);
+}
+__global__ void pointer_that_moves(float *sums, const float *x, int n) {
+  sums += threadIdx.x;
+  atomicAdd(sums, x[threadIdx.x]);
+}
+__global__ void local_pointer(float *sums, const float *x, int n) {
+  float *mine = sums + threadIdx.x;
+  atomicAdd(mine, x[threadIdx.x]);
+}
+__global__ void many_bins(int *bins, const unsigned short *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&bins[x[i]], 1);
+}
+__global__ void no_atomic(float *sum, const float *x) { sum[0] = x[threadIdx.x]; }
