@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.settings_file import Settings
+    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit, FailOn
     from gpuadvise.cli.formats import Output
@@ -145,7 +146,14 @@ def advise(call: Call, output: Output) -> Answer | Exit:
             from gpuadvise.cli.advise.stream import streamed
 
             return streamed(evidence, judge, limit, output.format)
-        return _whole(call, evidence, judge, limit, as_ledger=output.format == LEDGER)
+        return _whole(
+            call,
+            evidence,
+            judge,
+            limit,
+            as_ledger=output.format == LEDGER,
+            draws=output.format == Format.HTML,
+        )
 
 
 # A row for each kernel, for agents: cli/advise/ledger.py.
@@ -214,9 +222,11 @@ def _whole(
     limit: FailOn | None,
     *,
     as_ledger: bool = False,
+    draws: bool = False,
 ) -> Answer:
     reports: list[Report] = []
     profiler = []
+    drawn: list[Facts] = []  # what only a page has a place for
     figures: list[LedgerFigures] = []
     if as_ledger:
         from gpuadvise.rules.ledger import figures_of
@@ -224,6 +234,8 @@ def _whole(
         if isinstance(kernel, BadLine):
             raise kernel.error
         reports.append(judge.report(kernel))
+        if draws:
+            drawn.append(kernel.facts)
         if as_ledger:
             figures.append(figures_of(kernel.facts))
         own = kernel.facts.profile.rules if kernel.facts.profile else ()
@@ -264,6 +276,10 @@ def _whole(
     )
     notes = (*evidence.notes, *damage_notes(evidence.reading.damage))
     said = answer(advised, call.shown, limit, notes, source=evidence.read.file_without_places)
+    if draws:
+        from gpuadvise.cli.advise.pictures import pictures
+
+        return said._replace(pictures=lambda: pictures(evidence.read.runs, drawn))
     if not as_ledger:
         return said
     from gpuadvise.cli.advise.ledger import ledger_answer

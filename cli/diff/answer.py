@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.diff.gate import Gate
     from gpuadvise.cli.diff.text import Record
     from gpuadvise.cli.kernels.request import KernelsRequest
+    from gpuadvise.cli.render.svg import Picture
 
 
 SIDES = ("old", "new")
@@ -176,7 +177,38 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
         documents={"github": lambda: render(summary, records)},
         failed=failed,
         exit=_exit(failed, builds),
+        pictures=lambda: _pictures(records),
     )
+
+
+_MOST_BARS = 12  # kernels of a picture, worst first
+
+
+def _pictures(records: Sequence[Record]) -> list[Picture]:
+    """Return the occupancy of kernels that changed in the order of *records*, before and after."""
+    changed = [
+        record
+        for record in records
+        if all((record[side] or {}).get("occupancy") is not None for side in SIDES)
+        and record["old"]["occupancy"] != record["new"]["occupancy"]
+    ]
+    if not changed:
+        return []
+    from gpuadvise.cli.render import kernel_names, svg
+
+    names = kernel_names.shortened([called(record) for record in changed[:_MOST_BARS]])
+    pairs = [
+        svg.Pair(
+            name,
+            record["old"]["occupancy"],
+            record["new"]["occupancy"],
+            tier(record["old"]),
+            tier(record["new"]),
+        )
+        for record, name in zip(changed, names, strict=False)
+    ]
+    more = f": {len(pairs)} of {len(changed):,} kernels" if len(changed) > len(pairs) else ""
+    return [svg.before_and_after(f"Occupancy before and after{more}", pairs)]
 
 
 def _where(choice: Choice | None) -> str:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.resource_diff.runs import RunChange, RunCopies, RunKernel
     from gpuadvise.cli.kernels.request import KernelsRequest
+    from gpuadvise.cli.render.svg import Picture
 
 Record = dict[str, Any]
 
@@ -196,7 +197,30 @@ def answer(
         documents={"github": lambda: _annotations(summary, listed)},
         failed=_failed(diff) if failing else (),
         exit=_exit(failing=failing, in_part=(fail_on_regression and bool(notes)) or any_damaged),
+        pictures=lambda: _pictures(*runs),
     )
+
+
+_COMPARED = {
+    "span_seconds": "span",
+    "step_seconds": "step",
+    "kernel_seconds": "kernels",
+    "copy_seconds": "copies",
+    "idle_seconds": "idle",
+}
+
+
+def _pictures(old: Run, new: Run) -> list[Picture]:
+    """Return the times of both runs that both have, before and after."""
+    from gpuadvise.cli.render import svg
+
+    before, after = _whole(old), _whole(new)
+    pairs = [
+        svg.Pair(name, before[key], after[key], show_seconds(before[key]), show_seconds(after[key]))
+        for key, name in _COMPARED.items()
+        if None not in (before[key], after[key]) and (before[key] or after[key])
+    ]
+    return [svg.before_and_after("Time before and after", pairs)] if pairs else []
 
 
 def _not_judged(old: str, new: str, diff: RunDiff, cut: str | None) -> list[NotJudged]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
@@ -13,7 +14,7 @@ from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.record import record
 from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.advisor.values import LARGEST_LAUNCH, whole
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone
@@ -369,8 +370,8 @@ def curves(limits: Limits, launch: Launch) -> list[Picture]:
     ]
 
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 470, 12, 190  # of a staircase, in pixels
-_MARKS = 4  # on the axis
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 460, 12, 190  # of a staircase, in pixels
+_MARKS, _MARKS_ACROSS = 4, 5
 
 
 def staircase(points: Sequence[Point], by: Axis, current: int | None) -> Picture:
@@ -379,7 +380,9 @@ def staircase(points: Sequence[Point], by: Axis, current: int | None) -> Picture
 
     last = max(points[-1].value, current or 0, 1)
     across, up = svg.Scale(0, last, _LEFT, _RIGHT), svg.Scale(0, 1, _BOTTOM, _TOP)
-    marks_across = [(at * last / _MARKS, f"{at * last // _MARKS:,}") for at in range(_MARKS + 1)]
+    step = 2 ** math.ceil(math.log2(max(1.0, last / _MARKS_ACROSS)))
+    label = show_bytes if by is Axis.SMEM else "{:,}".format
+    marks_across = [(at, label(at)) for at in range(0, last + 1, step)]
     marks_up = [(at / _MARKS, f"{100 * at // _MARKS} %") for at in range(_MARKS + 1)]
     marks = [svg.axes(across, up, marks_across, marks_up, TITLES[by])]
     before = 0
@@ -395,10 +398,9 @@ def staircase(points: Sequence[Point], by: Axis, current: int | None) -> Picture
         x = across.at(current)
         marks.append(svg.path([(x, _TOP), (x, _BOTTOM)], "mark"))
         right = x > (_LEFT + _RIGHT) / 2
-        label = f"this launch: {current:,}"
         side = "end" if right else "start"
         # Under the marks of the axis, where no step hides it.
-        marks.append(svg.words(x, _BOTTOM + 54, label, anchor=side))
+        marks.append(svg.words(x, _BOTTOM + 54, f"this launch: {current:,}", anchor=side))
         described += f" This launch: {current:,}."
     return svg.Picture(f"Occupancy by {_LABELS[by]}", described, _BOTTOM + 62, "".join(marks))
 

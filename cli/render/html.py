@@ -7,7 +7,6 @@ Nothing in it runs or is fetched: a policy forbids both, all text is escaped, an
 from __future__ import annotations
 
 from html import escape
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, assert_never
 
 from gpuadvise.advisor.prose import inert, plural
@@ -48,13 +47,14 @@ p{margin:.4rem 0;overflow-wrap:anywhere}
 .scroll{overflow-x:auto;margin:.5rem 0}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{padding:.3rem .75rem .3rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}
-td,tbody th{overflow-wrap:anywhere;min-width:4.5em;font-weight:normal}
+tbody th{font-weight:normal}
 thead th{color:var(--soft);font-weight:600;white-space:nowrap}
 .right{text-align:right}
-td.long{min-width:16em}
+td.long{min-width:14em;overflow-wrap:anywhere}
 pre{overflow-x:auto;padding:.75rem;background:var(--panel);font:.85rem/1.35 ui-monospace,Consolas,monospace}
-.pictures{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}
-figure{margin:0;flex:1 1 30rem;max-width:40rem;min-width:0}
+.entry pre{padding:.25rem 0;margin:.25rem 0}
+.pictures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(24rem,100%),1fr));gap:1.5rem;margin:1rem 0}
+figure{margin:0;min-width:0}
 figcaption{font-weight:600;margin-bottom:.25rem}
 details{margin:.5rem 0}summary{cursor:pointer;overflow-wrap:anywhere}
 summary:focus-visible{outline:2px solid currentColor}
@@ -81,8 +81,7 @@ def page(answer: Answer) -> str:
     ]
     room.take(parts[0])
     blocks = [block for block in answer.blocks() if block != Line("")]
-    first = next((at for at, block in enumerate(blocks) if not isinstance(block, Line)), None)
-    lead = min(_LEAD if first is None else first, _LEAD)
+    lead = _lead(blocks)
     parts += _sections(blocks[:lead], room)
     parts += _figures(answer.pictures(), room)
     parts += _sections(blocks[lead:], room)
@@ -122,35 +121,55 @@ class _Room:
 
 
 _KEPT_FREE = 3_000  # for the words at the end and elements that are still open
-_LEAD = 2  # lines above the pictures: the verdict and the device
+_LEAD = 8  # lines above the pictures at most: the verdict, the device, what limits
 
 
-def _sections(blocks: Iterable[Block], room: _Room) -> Iterator[str]:
-    """Yield *blocks*, lines that belong to one above them in a panel with it."""
-    for lines, group in groupby(blocks, lambda block: isinstance(block, Line)):
-        alike = list(group)
-        parts = _paragraphs(alike) if lines else map(_page_block, alike)  # type: ignore[arg-type]
-        for part in parts:
-            if isinstance(part, str):
-                if room.take(part):
-                    yield part
-            else:
-                yield from _whole_table(part, room)
+def _lead(blocks: Sequence[Block]) -> int:
+    """Return how many of *blocks* stand above the pictures: the first lines, but no panel."""
+    lines = 0
+    while (
+        lines < min(_LEAD, len(blocks))
+        and isinstance(blocks[lines], Line)
+        and _end_of_panel(blocks, lines) == lines + 1
+    ):
+        lines += 1
+    return lines
 
 
-def _paragraphs(lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the lines; one with indented lines below it, and those, as one panel."""
+def _sections(blocks: Sequence[Block], room: _Room) -> Iterator[str]:
+    """Yield *blocks*; a line with indented lines or code below it, and those, as one panel."""
     at = 0
-    while at < len(lines):
-        end = at + 1
-        while end < len(lines) and lines[end].indent:
-            end += 1
-        paragraphs = "".join(map(_paragraph, lines[at:end]))
-        if end > at + 1:
-            yield f'<div class="entry {lines[at].tone.value}">{paragraphs}</div>\n'
-        else:
-            yield paragraphs
+    while at < len(blocks):
+        end = _end_of_panel(blocks, at)
+        block, inside = blocks[at], blocks[at:end]
+        if isinstance(block, Table):
+            yield from _whole_table(block, room)
+            inside = inside[1:]
+        text = "".join(map(_page_block, inside))
+        if isinstance(block, Line) and len(inside) > 1:
+            text = f'<div class="entry {block.tone.value}">{text}</div>\n'
+        if text and room.take(text):
+            yield text
         at = end
+
+
+def _end_of_panel(blocks: Sequence[Block], start: int) -> int:
+    """Return where what belongs to the block at *start* ends; code belongs to the lines around it."""
+    end = start + 1
+    if isinstance(blocks[start], Line):
+        while end < len(blocks) and (
+            _belongs(blocks[end])
+            or (
+                isinstance(blocks[end], Drawing) and _belongs(blocks[min(end + 1, len(blocks) - 1)])
+            )
+        ):
+            end += 1
+    return end
+
+
+def _belongs(block: Block) -> bool:
+    """Return whether *block* belongs to the line above it."""
+    return isinstance(block, Line) and block.indent > 0
 
 
 def _paragraph(line: Line) -> str:
@@ -158,7 +177,7 @@ def _paragraph(line: Line) -> str:
     return f"<p{_class(tone)}>{_shown(line.text)}</p>\n"
 
 
-def _page_block(block: Block) -> str | Table:
+def _page_block(block: Block) -> str:
     match block:
         case Line():
             return _paragraph(block)
@@ -172,7 +191,7 @@ def _page_block(block: Block) -> str | Table:
             )
             return f'<div class="scroll"><table><tbody>\n{rows}</tbody></table></div>\n'
         case Table():
-            return block
+            return "".join(_rows(block, block.rows, _Room(LARGEST)))
         case Drawing():
             return f"<pre>{_text_lines(drawing_lines(block))}</pre>\n"
         case other:

@@ -149,6 +149,40 @@ def account(title: str, parts: Sequence[Part]) -> Picture:
     return Picture(title, described, 46 + LINE * len(parts), "".join(marks))
 
 
+class Pair(NamedTuple):
+    """One figure before and after, each with how it is said."""
+
+    name: str
+    old: float
+    new: float
+    said_old: str
+    said_new: str
+
+
+_PAIR = 58  # pixels of a pair
+_BARS = 340  # of the longest bar
+
+
+def before_and_after(title: str, pairs: Sequence[Pair]) -> Picture:
+    """Return two bars for each of *pairs*, all on one scale."""
+    longest = max((max(pair.old, pair.new) for pair in pairs), default=0) or 1.0
+    marks = []
+    for at, pair in enumerate(pairs):
+        top = _PAIR * at
+        marks.append(words(0, top + 12, pair.name))
+        sides = (
+            ("before", pair.old, pair.said_old, IDLE),
+            ("after", pair.new, pair.said_new, "c0"),
+        )
+        for row, (side, size, said, kind) in enumerate(sides):
+            y, width = top + 18 + 15 * row, _BARS * size / longest
+            marks.append(words(0, y + 10, side, small=True))
+            marks.append(box(44, y, width, 12, kind))
+            marks.append(words(50 + width, y + 10, said, small=True))
+    described = "; ".join(f"{p.name}: before {p.said_old}, after {p.said_new}" for p in pairs)
+    return Picture(title, described, _PAIR * len(pairs), "".join(marks))
+
+
 def _element(picture: Picture, name: str, more: str, style: str) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {picture.height:.5g}" role="img" '

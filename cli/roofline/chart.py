@@ -80,7 +80,7 @@ def draw(axes: Axes, kernels: Sequence[Placed]) -> None:
     axes.grid(visible=True, which="both", alpha=0.2)
 
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 470, 12, 230  # of a picture, in pixels
+_LEFT, _RIGHT, _TOP, _BOTTOM = 86, 450, 12, 230  # of a picture, in pixels
 
 
 def picture(kernels: Sequence[Placed], title: str) -> svg.Picture:

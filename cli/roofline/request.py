@@ -87,13 +87,14 @@ def described(path: str) -> list[Workload]:
     except UnicodeDecodeError:
         raise BadInput(f"--describe: {quoted(path)} is not UTF-8.") from None
     facts = [kernel.facts for kernel in from_toml(text, path, from_catalogue)]
-    workloads = [_workload(fact.kernel, fact.work) for fact in facts if fact.work]
+    workloads = [workload(fact.kernel, fact.work) for fact in facts if fact.work]
     if not workloads:
         raise BadInput(f"--describe: {inert(path)} has no kernel with a work table.")
     return workloads
 
 
-def _workload(name: str | None, work: Work) -> Workload:
+def workload(name: str | None, work: Work) -> Workload:
+    """Return the *work* of the kernel *name* as what has a place under a roof."""
     number_type, tensor = work.arithmetic
     return Workload(
         name=name,
@@ -113,7 +114,7 @@ def profiled(path: str) -> Profiled:
     launches = [profile for profile, _ in read_profiles(path, damage)]
     if damage and not launches:
         raise unreadable(quoted_path(path), damage)
-    workloads = [_workload(launch.kernel, launch.work) for launch in launches if launch.work]
+    workloads = [workload(launch.kernel, launch.work) for launch in launches if launch.work]
     if not workloads and any(launch.float_operations and launch.dram_bytes for launch in launches):
         raise BadInput(
             f"--ncu: no launch of {quoted(path)} did floating-point work, so none has a place "

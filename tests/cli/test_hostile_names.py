@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from html_pages import assert_inert
 
 from gpuadvise.advisor.prose import inert
 from gpuadvise.cli.render.markdown import escaped
@@ -55,7 +56,7 @@ NAMES = (
     "\u2028line",
     "x" * 5000,
 )  # fmt: skip
-FORMATS = ("text", "json", "ndjson", "csv", "markdown", "sarif", "github", "gitlab")
+FORMATS = ("text", "json", "ndjson", "csv", "markdown", "html", "sarif", "github", "gitlab")
 OF_FINDINGS = ("sarif", "gitlab")  # formats of the commands that have findings
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 
@@ -88,7 +89,7 @@ def answers(cli, folder: Path, name: str, form: str) -> list[str]:
     calls = [
         ("advise", described(folder, name)),
         ("advise", trace),
-        ("diff", trace, trace, "--unchanged"),
+        ("diff", trace, trace, "--all"),
     ]
     if form not in OF_FINDINGS:
         calls.append(("timeline", trace, "--gpu", "h100"))
@@ -128,6 +129,8 @@ def test_a_hostile_name_is_data(cli, tmp_path: Path, name: str, form: str) -> No
         elif form == "markdown":
             assert not re.search(r"@\w|(?<!\\)#\d|\bGH-\d|https?://|\bwww\.\w", page), page
             assert not re.search(r"(?<!\\)<\w", page)
+        elif form == "html":
+            assert_inert(page)
 
 
 def test_the_data_of_json_is_exact(cli, tmp_path: Path) -> None:
