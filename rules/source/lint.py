@@ -71,10 +71,11 @@ def lint_python(
         return _linted(text, (), selected)
     from gpuadvise.advisor.source.python.module import read_python
 
-    module = read_python(text)
-    found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
-    diagnostics = {(d.rule, d.where.start): d for d in found}
-    return _linted(text, diagnostics.values(), selected)
+    with _no_collection():
+        module = read_python(text)
+        found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
+        diagnostics = {(d.rule, d.where.start): d for d in found}
+        return _linted(text, diagnostics.values(), selected)
 
 
 def lint_file(data: bytes, file: str, build: Build = UNKNOWN_BUILD) -> LintedFile:

@@ -171,27 +171,37 @@ def _walked(module: PythonModule) -> PythonModule:
         node = stack.pop()
         nodes.append(node)
         first = len(stack)
-        for name in node._fields:
+        kind = type(node)
+        fields = _CHILDREN.get(kind)
+        if fields is None:
+            fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _NO_NODES)
+        for name in fields:
             child = getattr(node, name, None)
+            if child is None:
+                continue
             if type(child) is list:
                 for element in child:
-                    if isinstance(element, ast.AST):
+                    if element is not None:
                         parents[element] = node
                         stack.append(element)
-            elif isinstance(child, ast.AST) and not isinstance(child, _SHARED):
+            else:
                 parents[child] = node
                 stack.append(child)
         if len(stack) > first + 1:
             stack[first:] = stack[first:][::-1]
-        note = _NOTES.get(type(node))
+        note = _NOTES.get(kind)
         if note is not None:
             note(module, node)
     module.stored.sort()
     return module
 
 
-# Nodes without a place, of which the parser makes one for a whole file.
-_SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+# Fields that hold texts and numbers, and nodes without a place of their own: operators, contexts, aliases.
+_NO_NODES = frozenset(
+    ("id", "attr", "ctx", "op", "ops", "kind", "name", "names", "asname", "arg", "type_comment", "level", "module",
+     "simple", "is_async", "conversion", "rest", "kwd_attrs", "type_ignores", "type_params", "lineno")
+)  # fmt: skip
+_CHILDREN: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: (), ast.MatchSingleton: ()}
 
 
 def _note_assign(module: PythonModule, node: ast.Assign) -> None:

@@ -75,7 +75,9 @@ class Steps:
     ) -> ast.AST | None:
         inner = node
         for above in self.module.ancestors(node):
-            if isinstance(above, (ast.IfExp, ast.If)) and inner is not above.test:
+            if isinstance(above, (ast.IfExp, ast.If)) and not (
+                inner is above.test or _is_setting(above.test)
+            ):
                 return None
             if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
                 return None
@@ -257,6 +259,36 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
             return above if is_model and above.name in ("forward", "training_step") else None
         inner = above
     return None
+
+
+_SETTINGS = re.compile(
+    r"(?:.*_)?(?:args|arguments|config|configs|conf|cfg|opts?|hparams|flags|settings)$",
+    re.IGNORECASE,
+)
+_RARE = re.compile(r"debug|verbose|profil|log|print|vis|plot|save|test|eval|check", re.IGNORECASE)
+
+
+def _is_setting(test: ast.expr) -> bool:
+    """Whether a condition asks for settings alone, which no step changes: ``if args.add_noise``.
+
+    Settings that switch reports on are asked for by those who want them.
+    """
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_setting, test.values))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _is_setting(test.operand)
+    if isinstance(test, ast.Compare):
+        constant = all(
+            isinstance(side, (ast.Constant, ast.List, ast.Tuple)) for side in test.comparators
+        )
+        return constant and _is_setting(test.left)
+    root: ast.expr = test
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(test, ast.Attribute) or not isinstance(root, ast.Name):
+        return False
+    names = ast.unparse(test).split(".")
+    return any(map(_SETTINGS.match, names[:-1])) and not _RARE.search(names[-1])
 
 
 def _losses(call: ast.Call) -> set[str] | None:

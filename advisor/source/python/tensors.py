@@ -122,6 +122,7 @@ class Tensors:
     def __init__(self, module: PythonModule) -> None:
         self.module = module
         self.values: dict[ast.AST, Value] = {}
+        self._named: dict[str, Value | None] = {}
         self.moves: list[tuple[ast.Call, Value | None]] | None = None
         self.cpu_only = b"cuda" not in module.text.content and _says_cpu(module)
         self._functions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
@@ -173,7 +174,9 @@ class Tensors:
 
     def _walk(self) -> None:
         """Walk the module, then each function once for what calls give it and once with that."""
-        for _ in range(2):
+        for again in (False, True):
+            if again and not self._given and not self._attributes and not self._returned:
+                return
             self.values.clear()
             self._globals = {}
             self._given_before, self._given = self._given, {}
@@ -373,24 +376,23 @@ class Tensors:
         if self._depth > _DEEPEST:
             return None
         self._depth += 1
-        try:
-            value = self._evaluated(node, names)
-        finally:
-            self._depth -= 1
+        value = self._evaluated(node, names)
+        self._depth -= 1
         if value is not None:
             self.values[node] = value
         return value
 
     def _evaluated(self, node: ast.expr, names: dict[str, Value | None]) -> Value | None:
+        # These stand far more often than the rest: a match asks for one class after the other.
+        if isinstance(node, ast.Name):
+            return self._name(node.id, names)
+        if isinstance(node, ast.Constant):
+            return _constant(node.value) if isinstance(node.value, str) else _HOST_VALUE
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, names)
+        if isinstance(node, ast.Call):
+            return self._call(node, names)
         match node:
-            case ast.Name():
-                return self._name(node.id, names)
-            case ast.Attribute():
-                return self._attribute(node, names)
-            case ast.Constant():
-                return _constant(node)
-            case ast.Call():
-                return self._call(node, names)
             case ast.Subscript():
                 whole = self._value(node.value, names)
                 self._value(node.slice, names)
@@ -469,6 +471,11 @@ class Tensors:
 
     def _by_name(self, name: str) -> Value | None:
         """Return what a name says of its value where nothing else does."""
+        if name not in self._named:
+            self._named[name] = self._meant_by(name)
+        return self._named[name]
+
+    def _meant_by(self, name: str) -> Value | None:
         if name in self.module.imports or name in self._functions or name in self._classes:
             return None
         if _LOADER_NAMES.match(name):
@@ -762,14 +769,16 @@ def _says_cpu(module: PythonModule) -> bool:
     )
 
 
-def _constant(node: ast.Constant) -> Value:
-    if isinstance(node.value, str):
-        device = node.value.split(":")[0]
-        if device == "cuda":
-            return _GPU_DEVICE
-        if device in ("cpu", "meta", "mps", "xpu", "hpu", "npu", "tpu", "xla"):
-            return _HOST_DEVICE if device == "cpu" else Value(Kind.DEVICE)
+def _constant(text: str) -> Value:
+    device = text.split(":")[0] if len(text) <= _LONGEST_DEVICE else ""
+    if device == "cuda":
+        return _GPU_DEVICE
+    if device in ("cpu", "meta", "mps", "xpu", "hpu", "npu", "tpu", "xla"):
+        return _HOST_DEVICE if device == "cpu" else Value(Kind.DEVICE)
     return _HOST_VALUE
+
+
+_LONGEST_DEVICE = 8
 
 
 def _pinning(maker: ast.Call) -> Place | None:

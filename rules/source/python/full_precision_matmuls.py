@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -22,7 +23,7 @@ _PRECISION = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision")
 _MIXED = ("autocast", "bfloat16", "float16", ".half()", "apex", "amp.initialize", "mixed_precision", "fp16", "bf16",
           "GradScaler", "loss_scaler", "NativeScaler", "deepspeed", "Accelerator(")  # fmt: skip
 # Products of narrower matrices are not worth the loss of digits: both sides of a layer.
-_SMALL = 128
+SMALL = number(128, "narrow layer, less than", "features", "our judgement")
 _MATMULS = ("torch.nn.Linear", "torch.matmul", "torch.mm", "torch.bmm", "torch.nn.Transformer",
             "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")  # fmt: skip
 
@@ -59,7 +60,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 def _is_small(call: ast.Call) -> bool:
     """Whether *call* makes a layer both sides of which are written out and narrow."""
     sides = [a.value for a in call.args[:2] if isinstance(a, ast.Constant)]
-    return len(sides) == 2 and all(isinstance(n, int) and n < _SMALL for n in sides)
+    return len(sides) > 1 and all(isinstance(n, int) and n < SMALL for n in sides)
 
 
 def _is_program(module: PythonModule) -> bool:

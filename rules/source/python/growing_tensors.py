@@ -92,7 +92,7 @@ RULE = source_rule(
     title="Join tensors once",
     topic=Topic.MEMORY,
     priority=Priority.LOW,
-    why="torch.cat copies everything that was there before.",
+    why="Joining copies everything that was there before.",
     when="A loop lengthens a tensor by torch.cat in every round.",
     citations=pytorch_tuning_guide(),
     seen="x = torch.cat([x, y])",

@@ -85,9 +85,11 @@ CHECK = PythonCheck(
 import numpy
 from numba import cuda
 
+
 @cuda.jit
 def scale(x):
     x[cuda.grid(1)] *= 2
+
 
 x = numpy.ones(1 << 20)
 scale[4096, 256](x)""",
@@ -95,9 +97,11 @@ scale[4096, 256](x)""",
 import numpy
 from numba import cuda
 
+
 @cuda.jit
 def scale(x):
     x[cuda.grid(1)] *= 2
+
 
 x = cuda.to_device(numpy.ones(1 << 20))
 scale[4096, 256](x)""",

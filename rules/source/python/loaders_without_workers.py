@@ -23,8 +23,8 @@ _ACTION = (
     "Write DataLoader(..., num_workers=4) and measure more; persistent_workers=True keeps them from epoch to epoch. "
     "Where all samples stand in memory already, slice tensors instead of loading one by one."
 )
-# DataLoader(dataset, batch_size, shuffle, sampler, batch_sampler, num_workers)
-_POSITION = 6
+# What DataLoader takes by place.
+_PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers")
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -42,7 +42,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     for call in module.calls:
         if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
             continue
-        if argument(call, "num_workers") is not None or len(call.args) >= _POSITION:
+        if argument(call, "num_workers") is not None or len(call.args) >= len(_PARAMETERS):
             continue
         if any(isinstance(part, ast.Starred) for part in call.args) or _is_in_memory(module, call):
             continue

@@ -55,10 +55,12 @@ CHECK = PythonCheck(
         """\
 import torch
 
+
 def upload(values, device):
     return torch.from_numpy(values).to(device, non_blocking=True)""",
         """\
 import torch
+
 
 def upload(values, device):
     return torch.from_numpy(values).pin_memory().to(device, non_blocking=True)""",

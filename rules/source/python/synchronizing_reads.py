@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.reads import How, reads_of
 from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _OTHER_VENDORS = (b"torch_xla", b"torch_npu", b"habana", b"intel_extension", b'"xpu', b'"npu', b'"hpu', b"_mlu",
                   b"'xpu", b"'npu", b"'hpu", b"torch.xpu", b"torch.hpu")  # fmt: skip
 # Reads behind these in one loop find the GPU idle already.
-_MOST = 4
+MOST = number(4, "reads of one loop that are reported", "", "our judgement")
 _ACTIONS = {
     How.NUMBER: "Keep it as a tensor (.detach()), and read it once per epoch, or every n steps.",
     How.SUM: "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps.",
@@ -50,7 +51,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if loop is None or steps.evaluation_loop(read.node) is not None:
             continue
         counts[loop] = counts.get(loop, 0) + 1
-        if counts[loop] <= _MOST:
+        if counts[loop] <= MOST:
             yield module.diagnostic(
                 "synchronizing-reads", read.node,
                 _WORDS.get(read.how, "In every step the host waits for the GPU to read one value."),

@@ -79,30 +79,20 @@ def _is_product(node: ast.AST) -> bool:
 
 def _is_of_product(function: ast.FunctionDef, scores: ast.expr, before: ast.Call) -> bool:
     """Whether *scores* come from a product of queries and keys, here or by names above."""
-    looked, names = [scores], set[str]()
+    values: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and node.lineno <= before.lineno:
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    values.setdefault(target.id, []).append(node.value)
+    looked = [scores]
     while looked:
-        node = looked.pop()
-        for part in ast.walk(node):
+        for part in ast.walk(looked.pop()):
             if _is_product(part):
                 return True
-            if isinstance(part, ast.Name) and part.id not in names:
-                names.add(part.id)
-                if len(names) < _MOST_NAMES:
-                    looked += _values(function, part.id, before)
+            if isinstance(part, ast.Name):
+                looked += values.pop(part.id, ())
     return False
-
-
-_MOST_NAMES = 6
-
-
-def _values(function: ast.FunctionDef, name: str, before: ast.Call) -> list[ast.expr]:
-    return [
-        node.value
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign)
-        and node.lineno <= before.lineno
-        and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-    ]
 
 
 def _name_given(module: PythonModule, call: ast.Call) -> str | None:
@@ -151,11 +141,13 @@ CHECK = PythonCheck(
         """\
 import torch
 
+
 def attend(q, k, v):
     weights = torch.softmax(q @ k.transpose(-2, -1) * q.size(-1) ** -0.5, dim=-1)
     return weights @ v""",
         """\
 import torch
+
 
 def attend(q, k, v):
     return torch.nn.functional.scaled_dot_product_attention(q, k, v)""",

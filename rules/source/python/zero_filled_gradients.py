@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
 
-_ACTION = "Write zero_grad(), which sets them to None: the next backward pass then writes instead of adding."
+_ACTION = (
+    "Write zero_grad(), which drops them: the next backward pass then writes instead of adding."
+)
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -75,7 +77,7 @@ RULE = source_rule(
     topic=Topic.MEMORY,
     priority=Priority.LOW,
     why="Zeros cost a write and a read of every gradient.",
-    when="zero_grad(set_to_none=False), or a loop that zeroes gradients itself.",
+    when="A program calls zero_grad(set_to_none=False), or zeroes gradients in a loop.",
     citations=pytorch_tuning_guide(),
     seen="optimizer.zero_grad(set_to_none=False)",
     file="train.py",
