@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,12 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             indices[:0] = base.children[1].children
             base = base.children[0]
         name = context.at(base)
-        if base.kind != "identifier" or name in reported or len(indices) != 2:
+        if base.kind != "identifier" or name in reported:
+            continue
+        if len(indices) == 1 and _is_spread_by_loop(context, access, name, indices[0]):
+            reported.add(name)
+            yield _spread(context, access, name)
+        if len(indices) != 2:
             continue
         if is_address(context, access):
             continue
@@ -59,6 +65,33 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"Declare {name}[{rows}][{more}] (line {line}): with one more column each row begins in the next bank.",
             ways=str(ways),
         )  # fmt: skip
+
+
+def _is_spread_by_loop(context: RuleContext, access: Node, name: str, index: Node) -> bool:
+    """Whether the words of the lanes lie a step apart that the loop around *access* doubles."""
+    array = context.file.variable(name, access, context.function)
+    if array is None or not array.shared or array.type not in ("float*", "int*", "uint*"):
+        return False
+    loop, stride = context.loop_around(access), lane_stride(context, index)
+    if loop is None or stride is None or len(stride.factors) != 1:
+        return False
+    steps = re.findall(r"[A-Za-z_]\w*", stride.factors[0])
+    doubled = any(
+        "".join(context.at(change).split()) in (f"{step}*=2", f"{step}<<=1")
+        for change in context.file.tree.inside(loop, "assignment_expression")
+        for step in steps
+    )
+    return doubled and not reached_by_few_lanes(context, access)
+
+
+def _spread(context: RuleContext, access: Node, name: str) -> Diagnostic:
+    return context.diagnostic(
+        "bank-conflicts", access,
+        f"The lanes take words of {name} that lie a step apart which each iteration doubles: 2, 4, 8 and more wait for one bank.",
+        "Let the lanes take neighbouring words: begin with half of the block as the step and halve it, "
+        f"for (s = blockDim.x / 2; s > 0; s /= 2) if (t < s) {name}[t] += {name}[t + s].",
+        ways="16",
+    )  # fmt: skip
 
 
 def _ways(context: RuleContext, tile: Variable, indices: list[Node]) -> int:

@@ -20,8 +20,9 @@ _DIVIDING = ("/", "%", "/=", "%=")
 # Functions of a few instructions; so are intrinsics.
 _SHORT = frozenset(
     ("min", "max", "abs", "fabs", "fabsf", "fminf", "fmaxf", "sqrtf", "expf", "printf", "assert",
-     "static_cast", "reinterpret_cast", "int", "float", "unsigned", "size_t")
+     "size", "static_cast", "reinterpret_cast", "int", "float", "unsigned", "size_t")
 )  # fmt: skip
+_WIDE = frozenset(("llong", "ullong"))
 # What a body must hold for a rule to have anything to say.
 _DIVISION = re.compile(rb"/(?![/*])(?<!\*/)(?<!//)")
 _POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
@@ -39,7 +40,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         dividend, divisor = node.children
         if context.file.is_constant(divisor, context.function):
             continue
-        if not all(context.type_of(c) in INTEGERS for c in (dividend, divisor)):
+        kinds = [context.type_of(c) for c in (dividend, divisor)]
+        remainder_of_member = (
+            context.file.operator(node) in ("%", "%=")
+            and kinds[0] in INTEGERS
+            and _is_member(divisor)
+        )
+        if not all(kind in INTEGERS for kind in kinds) and not remainder_of_member:
             continue
         loop = context.loop_around(node)
         power = _is_power_of_two(context, divisor)
@@ -50,11 +57,27 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         reported.add(key)
         yield context.diagnostic(
-            "integer-division", node, _division_words(power), _division_action(power)
+            "integer-division",
+            node,
+            _division_words(power, wide=not _WIDE.isdisjoint(kinds)),
+            _division_action(power),
         )
 
 
-def _division_words(power: bool) -> str:
+def _is_member(divisor: Node) -> bool:
+    """Whether *divisor* is ``p.width`` or ``grid.size(2)``: an integer, as only integers have a remainder."""
+    divisor = bare(divisor)
+    if divisor.kind == "call_expression" and divisor.children:
+        divisor = divisor.children[0]
+    return divisor.kind == "field_expression"
+
+
+def _division_words(power: bool, *, wide: bool) -> str:
+    if wide and not power:
+        return (
+            "A division of 64-bit integers by a variable, in each iteration of a loop: it takes several times as long as one "
+            "of 32 bits, which may do where the numbers stay below 2^31."
+        )
     if power:
         return "An integer division by a power of two that the compiler does not know to be one."
     return "An integer division by a variable, in each iteration of a loop."

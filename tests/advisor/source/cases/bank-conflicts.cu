@@ -214,3 +214,38 @@ __global__ void out_of_a_search(float *out, const float *in, int n) {
 int main(float *out) {
   narrow_block<<<1, dim3(2, 128)>>>(out);
 }
+__global__ void spread_by_the_loop(float *out, const float *in) {
+  __shared__ float sums[256];
+  sums[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  for (int s = 1; s < blockDim.x; s *= 2) {
+    int index = 2 * s * threadIdx.x;
+    if (index < blockDim.x) sums[index] += sums[index + s];  // expect: bank-conflicts
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
+}
+__global__ void spread_of_any_size(int *out, const int *in) {
+  extern __shared__ int sums[];
+  int t = threadIdx.x;
+  sums[t] = in[t];
+  for (unsigned s = 1; s < blockDim.x; s <<= 1) {
+    __syncthreads();
+    if (2 * s * t < blockDim.x) sums[2 * s * t] += sums[2 * s * t + s];  // expect: bank-conflicts
+  }
+  if (t == 0) out[blockIdx.x] = sums[0];
+}
+__global__ void halved_by_the_loop(float *out, const float *in) {
+  __shared__ float sums[256];
+  sums[threadIdx.x] = in[threadIdx.x];
+  for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+    __syncthreads();
+    if (threadIdx.x < s) sums[threadIdx.x] += sums[threadIdx.x + s];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
+}
+__global__ void moved_by_the_loop(float *out, const float *in) {
+  __shared__ float sums[256];
+  for (int s = 1; s < 256; s *= 2) sums[threadIdx.x + s] = in[threadIdx.x];
+  out[blockIdx.x] = sums[0];
+}

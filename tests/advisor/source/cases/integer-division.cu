@@ -113,3 +113,19 @@ __global__ void by_a_computed_constant(int *out, const int *in, int n) {
   constexpr int LENGTH = rounded(16);
   for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i / LENGTH] + i % LENGTH;
 }
+struct Shape { int width, height; };
+__global__ void by_member(int *out, Shape shape, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = i / shape.width;  // expect: integer-division
+}
+__global__ void by_member_of_a_header(int *out, Grid grid, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = i % grid.width;  // expect: integer-division
+}
+__global__ void by_size_of_a_tensor(int *out, Accessor in, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = i % in.size(2);  // expect: integer-division
+}
+__global__ void quotient_of_unknown_type(float *out, Grid grid, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = i / grid.scale;
+}
+__global__ void of_wide_integers(long long *out, long long width, long long n) {
+  for (long long i = threadIdx.x; i < n; i += blockDim.x) out[i] = i / width;  // expect: integer-division
+}
