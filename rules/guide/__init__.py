@@ -75,6 +75,7 @@ _MODULES = (
     "execution.unusual_block_size",
     "execution.lone_resident_block",
     "execution.underfilled_device",
+    "execution.few_blocks_per_sm",
     "execution.tail_effect",
     "execution.load_imbalance",
     "execution.serial_last_block",

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import L2_AT_ROOF, AtRoof, Imbalance, IssueBound, LatencyBound
-from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
-from gpuadvise.rules.evidence import derived, given, of_device, profiled
-from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
-from gpuadvise.rules.occupancy_words import grid_brings_few
+from gpuadvise.rules.evidence import given, of_device, profiled
+from gpuadvise.rules.guide.execution.few_blocks_per_sm import in_slots, waits_for_loads
+from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import MEMORY_BY_WORDS
-from gpuadvise.rules.workload import is_long
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -34,28 +31,6 @@ SHORTEST = number(
     "s",
     "our judgement: below it the launch itself counts, as in last steps of libraries of up to 20 us",
     LaunchSet.RECORDED,
-)
-# Of a warp's time: results it waits for, which other warps would hide. Half of it, so that twice the warps
-# do twice the work.
-WAITING = number(
-    0.5,
-    "waiting for results of loads, shared memory and arithmetic",
-    "share of a warp's time",
-    "twice the warps then do twice the work",
-    LaunchSet.FOURTH,
-)
-WAITING_TO_ISSUE = number(
-    0.4,
-    "waiting for results, beside issue slots",
-    "share of a warp's time",
-    "our judgement: what issue slots leave is that wait",
-    LaunchSet.SIXTH,
-)
-_HIDDEN_BY_WARPS = (
-    Stall.LONG_SCOREBOARD,
-    Stall.SHORT_SCOREBOARD,
-    Stall.WAIT,
-    Stall.BRANCH_RESOLVING,
 )
 # What all SMs share: more of them at work would not make it faster.
 _BEYOND_SMS = (Unit.DRAM, Unit.L2, Unit.MEMORY)
@@ -78,14 +53,12 @@ def check(
     traffic: Traffic | None = None,
     work: Work | None = None,
 ) -> Verdict:
-    """Advise when the grid leaves multiprocessors idle, or brings them too few warps for a wait."""
+    """Advise when the grid leaves multiprocessors idle."""
     blocks = math.prod(grid)
     if concurrent:
         return PASSED
     if blocks >= sm_count:
-        if profile is None or occupancy is None or not _few_warps(profile, limiter):
-            return PASSED
-        return _fuller(blocks, sm_count, occupancy, profile)
+        return PASSED
     if isinstance(limiter, AtRoof) and limiter.unit in _BEYOND_SMS:
         return PASSED
     # SMs at their roof gain nothing by more blocks of their own.
@@ -109,48 +82,9 @@ def check(
             else profiled("SMs", sm_count, "SMs"),
         ),
         gain=_gain(blocks, sm_count, None if at_roof or bare else occupancy)
-        if profile is None or not _waits_for_loads(profile)
+        if profile is None or not waits_for_loads(profile)
         else None,
         priority=Priority.LOW if short else None,
-    )
-
-
-def _few_warps(profile: KernelProfile, limiter: Limiter | None) -> bool:
-    """Return whether fewer than half of the warps that would fit wait for results, and leave units room."""
-    if not grid_brings_few(profile):
-        return False
-    busy = max(profile.dram_busy or 0.0, profile.l1_busy or 0.0, profile.sm_busy or 0.0)
-    issuing = isinstance(limiter, IssueBound) and limiter.few_warps is not None
-    return (
-        (issuing or isinstance(limiter, LatencyBound | AtRoof | Imbalance))
-        and _waiting(profile) >= (WAITING_TO_ISSUE if issuing else WAITING)
-        and busy < MEMORY_BY_WORDS
-        and (profile.l2_busy or 0.0) < L2_AT_ROOF
-        and is_long(profile)
-    )
-
-
-def _waiting(profile: KernelProfile) -> float:
-    """Return the share of a warp's time that goes to results which it waits for."""
-    return sum(share for wait, share in profile.stalls.items() if wait in _HIDDEN_BY_WARPS)
-
-
-def _fuller(blocks: int, sm_count: int, occupancy: Occupancy, profile: KernelProfile) -> Advice:
-    slots = sm_count * occupancy.blocks_per_sm
-    wait, busy = _waiting(profile), profile.dram_busy or 0.0
-    return Advice(
-        message=(
-            f"{plural(blocks, 'block')} where {slots:,} fit at once: warps wait for "
-            f"results {show_share(wait)} of their time, and device memory is {show_share(busy)} busy."
-        ),
-        action=(f"Launch {slots:,} blocks with less work each, or as many as there is work for."),
-        evidence=(
-            given("blocks in the grid", blocks, "blocks"),
-            derived("blocks that fit at once", slots, "blocks"),
-            profiled("device memory busy", busy, "share"),
-        ),
-        gain=None if _waits_for_loads(profile) else _in_slots(slots, blocks),
-        priority=Priority.MEDIUM,
     )
 
 
@@ -163,21 +97,7 @@ def _gain(blocks: int, sm_count: int, occupancy: Occupancy | None) -> Gain:
     if occupancy is None or not occupancy.blocks_per_sm:
         how = f"SMs / blocks = {sm_count} / {blocks}"
         return Gain(kind=GainKind.KERNEL_THROUGHPUT, upper_bound=sm_count / blocks, how=how)
-    return _in_slots(sm_count * occupancy.blocks_per_sm, blocks)
-
-
-def _in_slots(slots: int, blocks: int) -> Gain:
-    how = f"block slots / blocks = {slots:,} / {blocks}"
-    return Gain(kind=GainKind.KERNEL_THROUGHPUT, upper_bound=slots / blocks, how=how)
-
-
-def _waits_for_loads(profile: KernelProfile) -> bool:
-    """Return whether warps wait for loads most of all: less work per thread also has more of them under way at once.
-
-    The number of blocks then bounds nothing; what units leave does.
-    """
-    wait = profile.top_stall
-    return wait is not None and wait[0] == Stall.LONG_SCOREBOARD
+    return in_slots(sm_count * occupancy.blocks_per_sm, blocks)
 
 
 def _batch(elements: int | None, occupancy: Occupancy | None, sm_count: int) -> str | None:
@@ -215,19 +135,7 @@ RULE = Rule(
     why="An SM without a block does nothing until the grid ends.",
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
-        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us; or a profile of 20 us or more shows less than half of the "
-        "blocks that fit at once, warps that wait for results half of their time, and no unit at 70 % (L2 75 %); 40 % of it where so few warps keep issue slots at 60 % or more."
-    ),
-    thresholds=(
-        Threshold(
-            name="few blocks", value=0.5, unit="waves", source="guide 11.3, as for low occupancy"
-        ),
-        Threshold(
-            name="waiting for results, beside issue slots",
-            value=WAITING_TO_ISSUE,
-            unit="share of a warp's time",
-            source="our judgement: what issue slots leave is that wait",
-        ),
+        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us."
     ),
     citations=guide("11.3", "10.5"),
     folds_into="launch-bound",

@@ -157,9 +157,8 @@ def _computing(profile: KernelProfile, instructions: float) -> dict[str, float]:
 
 def _only_loads(profile: KernelProfile, hit: float) -> bool:
     """Return whether instructions to memory are many, and can hardly be anything but global loads."""
-    many = (profile.memory_instructions or 0.0) >= LOADS
     return (
-        many
+        (profile.memory_instructions or 0.0) >= LOADS
         and hit >= _FOUND_UNCOUNTED
         and not has_shared_memory(profile)
         and not names_local_memory(profile)
@@ -167,15 +166,8 @@ def _only_loads(profile: KernelProfile, hit: float) -> bool:
 
 
 def _loads(hit: float) -> dict[str, object]:
-    return {
-        "gpu": "h200",
-        "profile": {
-            "l1_throughput": 0.9,
-            "l1_hit_rate": hit,
-            "instructions": 1e6,
-            "loads": {"requests": 3e5},
-        },
-    }
+    counts = {"instructions": 1e6, "loads": {"requests": 3e5}}
+    return {"gpu": "h200", "profile": {"l1_throughput": 0.9, "l1_hit_rate": hit, **counts}}
 
 
 RULE = Rule(

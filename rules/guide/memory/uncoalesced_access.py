@@ -97,7 +97,9 @@ def _evidence(cost: Cost) -> tuple[Evidence, ...]:
     )
 
 
-_BY_HALF = number(2.0, "bytes moved for each that is used", "", "our judgement", LaunchSet.SIXTH)
+_BY_HALF = number(
+    2.0, "bytes moved for each that is used, beside such hits", "", "our judgement", LaunchSet.SIXTH
+)
 _MOSTLY = number(0.7, "loads that L1 has", "share", "our judgement", LaunchSet.SIXTH)
 
 
