@@ -149,7 +149,7 @@ def read_small(path: str, *, largest: int, name: str | None = None) -> bytes:
 
 
 # A full measurement with all its rows is some 100 KB, a snapshot with telemetry about 8 KB.
-_LARGEST_BYTES = 8 << 20
+LARGEST_DUMP = 8 << 20
 _TITLE_BYTES = 400  # in which nvidia-smi says its name
 
 
@@ -161,7 +161,7 @@ def read_calibration(path: str) -> LinkModel:
     """
     from gpuadvise.advisor.transfers.links import link_model_from_json
 
-    content = read_small(path, largest=_LARGEST_BYTES)
+    content = read_small(path, largest=LARGEST_DUMP)
     try:
         data = _parameters(json.loads(content))
     except (ValueError, RecursionError):
@@ -184,7 +184,7 @@ def read_measurement(path: str) -> Calibration:
     """
     from gpuadvise.advisor.calibration import from_json
 
-    content = read_small(path, largest=_LARGEST_BYTES)
+    content = read_small(path, largest=LARGEST_DUMP)
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
@@ -211,27 +211,41 @@ def _parameters(document: Any) -> Any:
 def read_snapshot(path: str) -> Machine:
     """Return the machine saved in the file *path* (``-``: stdin); raises BadInput naming it.
 
-    The file is an answer of ``device --all`` or the XML of ``nvidia-smi -q -x``.
+    The file is an answer of ``device --all``, the XML of ``nvidia-smi -q -x`` or the CSV of its
+    ``--query-gpu``.
     """
+    content = read_small(path, largest=LARGEST_DUMP, name=f"--from: {quoted(path)}")
+    try:
+        return saved_machine(content)
+    except BadInput as error:
+        joint = "" if error.message.startswith(_PREDICATES) else ":"
+        raise BadInput(f"--from: {quoted(path)}{joint} {error.message}", hint=error.hint) from None
+
+
+_PREDICATES = ("is ",)
+
+
+def saved_machine(content: bytes) -> Machine:
+    """Return the machine that *content* of a file describes; raises BadInput that does not name it."""
+    from gpuadvise.advisor.backends.query_csv import is_query, machine_from_csv
     from gpuadvise.advisor.snapshot import read_machine
 
-    content = read_small(path, largest=_LARGEST_BYTES, name=f"--from: {quoted(path)}")
     if not content.strip():
-        raise BadInput(f"--from: {quoted(path)} is empty.", hint="Did what writes it fail?")
+        raise BadInput("is empty.", hint="Did what writes it fail?")
     try:
-        content = _utf8(content)
+        content = utf8(content)
         if b"<nvidia_smi_log" in content or content.lstrip().startswith(b"<?xml"):
             from gpuadvise.advisor.backends.nvidia_smi import machine_from_xml
 
             return machine_from_xml(content)
+        if is_query(content):
+            return machine_from_csv(content)
         return read_machine(json.loads(content))
     except (ValueError, RecursionError) as error:
         raise BadInput(
-            f"--from: {quoted(path)} is {_instead(content, error)}.",
+            f"is {_instead(content, error)}.",
             hint="Save `gpuadvise device --all --telemetry --format json`, or `nvidia-smi -q -x`.",
         ) from None
-    except BadInput as error:
-        raise BadInput(f"--from: {quoted(path)}: {error.message}", hint=error.hint) from None
 
 
 def _instead(content: bytes, error: Exception) -> str:
@@ -256,7 +270,7 @@ def broken_json(error: Exception) -> str:
     return "JSON with a number that is too long"
 
 
-def _utf8(content: bytes) -> bytes:
+def utf8(content: bytes) -> bytes:
     """Return *content* in UTF-8 without a mark: PowerShell's ``>`` writes UTF-16."""
     import codecs
 

@@ -35,7 +35,7 @@ ROWS = {
     ),
     "settings": (settings_file._LARGEST // MIB,),
     "saved device, `nvidia-smi` XML, calibration": (
-        user_files._LARGEST_BYTES // MIB, nvidia_smi._MOST_GPUS,
+        user_files.LARGEST_DUMP // MIB, nvidia_smi._MOST_GPUS,
     ),
     "baseline": (saved_answer.LARGEST // MIB,),
     "pipe": (user_files._LARGEST_PIPE // GIB,),
