@@ -24,8 +24,8 @@ from gpuadvise.api.answers.fields import (
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 COMMANDS = (
-    "access", "advise", "bandwidth", "banks", "compat", "device", "diff", "doctor", "explain", "gpus",
-    "kernels", "latency", "lint", "measure", "occupancy", "overlap", "roofline", "rules", "scaling",
+    "access", "advise", "bandwidth", "banks", "compat", "device", "diff", "doctor", "explain", "fleet",
+    "gpus", "kernels", "latency", "lint", "measure", "occupancy", "overlap", "roofline", "rules", "scaling",
     "timeline", "whatif",
 )  # fmt: skip
 _SHARED = "common.json#/$defs/"

@@ -44,6 +44,7 @@ QUESTIONS = {
         CommandRow("device", "What a GPU is, and what it does now."),
         CommandRow("gpus", "GPUs of the catalogue: list, search, compare."),
         CommandRow("doctor", "What this machine's GPUs, driver and settings suffer from."),
+        CommandRow("fleet", "Which of many machines is unwell, or differs from its equals."),
         CommandRow("measure", "Copies, access, overlap and rates on a live GPU."),
     ),
     "Will this file run there, and what is in it?": (

@@ -295,6 +295,8 @@ _MACHINE = {
         "FORMAT", "All of it for a ticket: markdown, json.", v.one_word("markdown", "json")
     ),
     "with_ids": Option("", "Leave UUIDs, PCI addresses and paths in."),
+    "host": Option("NAME,...", "Only these machines: node07 or 'node0*'."),
+    "show_hosts": Option("", "Name machines in data, where they are hashed without it."),
     "watch": Option("TIME", "Ask again after this time, again and again: 2s.", v.seconds),
     "quick": Option("", "Fewer sizes, at most 5 s."),
     "save": Option("", "Keep the result for this GPU: other commands use it, and say so."),

@@ -61,6 +61,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "advise": ("--regs 72 --block 100 --grid 96 --gpu h200", set()),
     "rules": ("low-occupancy", {"tomllib"}),
     "doctor": ("--help", set()),
+    "fleet": ("--help", set()),
     "schema": ("occupancy", set()),
     "explain": ("wave", {"tomllib"}),
     "completion": ("bash", set()),

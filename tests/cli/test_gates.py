@@ -103,6 +103,13 @@ GATES: dict[str, tuple[tuple[str, int], ...]] = {
         (f"{DOCTOR} {{broken}} --fail-on medium", 2),
         (f"{DOCTOR} {{busy_and_healthy}} --fail-on medium", 1),
     ),
+    "fleet --fail-on": (
+        ("fleet {healthy} {busy} --fail-on medium", 0),
+        ("fleet {sick} --fail-on high", 1),
+        ("fleet {no_sources} --fail-on high", 2),
+        ("fleet {broken} --fail-on medium", 3),
+        ("fleet {sick} {healthy} --fail-on high", 1),
+    ),
     "advise --fail-on": (
         ("advise --gpu h200 --fail-on low --regs 32 --block 256 --select partial-warp", 0),
         (f"{ADVISE} --regs 32 --block 100", 1),
@@ -267,6 +274,8 @@ def _recorded(folder: Path) -> dict[str, Path]:
     run = (RECORDED / "pinned.trace.json").read_text()
     busy = json.loads((BOXES / "h200-busy.json").read_text())
     calm = json.loads((BOXES / "h200.json").read_text())
+    sick = json.loads(json.dumps(busy))
+    sick["result"]["devices"][0]["telemetry"]["ecc_uncorrected"] = 3
     both = busy | {"result": busy["result"] | {"devices": _devices(busy) + _devices(calm)}}
     nothing = {"driver_version": None, "cuda_version": None}
     bare = calm["result"] | {"devices": list(map(_bare, _devices(calm)))} | nothing
@@ -274,6 +283,7 @@ def _recorded(folder: Path) -> dict[str, Path]:
         "slower_run.json": run.replace('"dur": 600', '"dur": 6000'),
         "other_run.json": run.replace('"add"', '"other"').replace('"scale"', '"another"'),
         "busy_and_healthy.json": json.dumps(both),
+        "sick.json": json.dumps(sick),
         "without_facts.json": json.dumps(calm | {"result": bare}),
         "clean_source.cu": "__global__ void k(float *a) { a[threadIdx.x] = 0; }\n",
         "faulty_source.cu": FAULTY_SOURCE,

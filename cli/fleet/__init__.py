@@ -1,0 +1,1 @@
+"""``gpuadvise fleet``: which of many machines is unwell, or differs from its equals."""

@@ -1,0 +1,232 @@
+"""The answer of ``gpuadvise fleet``: JSON, one row for each GPU, and the exit code."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.fleet.groups import median_rate
+from gpuadvise.advisor.prose import plural
+from gpuadvise.cli import not_judged
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.fleet.evaluate import (
+    MachineVerdict,
+    category_of,
+    is_worth_a_look,
+    met,
+    priority_of,
+    unread,
+)
+from gpuadvise.cli.not_judged import NotJudged, exit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gpuadvise.advisor.backends.machine_dumps import Unread
+    from gpuadvise.advisor.fleet.groups import Group
+    from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
+    from gpuadvise.cli.exits import FailOn
+    from gpuadvise.cli.fleet.evaluate import Fault, FleetReport
+
+ROW_COLUMNS = (
+    "host", "gpu", "model", "driver", "temperature_celsius", "power_watts", "power_limit_watts",
+    "ecc_enabled", "ecc_corrected", "ecc_uncorrected", "xids", "pcie_generation",
+    "pcie_generation_max", "pcie_lanes", "pcie_lanes_max", "nvlinks", "nvlinks_up", "verdict",
+    "reasons", "mig", "memory_used_bytes", "memory_total_bytes", "gpu_utilisation",
+    "persistence_mode", "compute_mode", "sm_clock_max_hz", "memory_clock_max_hz",
+)  # fmt: skip
+_IDS = ("uuid", "pci_bus_id")
+_READ = tuple(
+    name for name in ROW_COLUMNS if name not in ("host", "gpu", "driver", "verdict", "reasons")
+)
+_DIGITS = 12
+_NO_READING = "No reading of its GPUs is there, so errors, heat and power were not judged."
+
+
+def hashed(name: str) -> str:
+    """Return what stands for the machine *name* where names are not to leave the house."""
+    return f"host-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
+
+
+def answer(
+    report: FleetReport,
+    unread_files: Sequence[Unread],
+    inputs: Mapping[str, Any],
+    *,
+    limit: FailOn | None,
+    show_hosts: bool,
+    with_ids: bool,
+    full: bool,
+) -> Answer:
+    """Return the answer; exit 1 where something meets *limit*, 3 where it is set and not all was judged."""
+    name: Callable[[str], str] = str if show_hosts else hashed
+    mute = [machine for machine in report.machines if unread(machine)]
+    left = [NotJudged(path=item.shown, reason=item.reason) for item in unread_files]
+    left += [NotJudged(path=machine.host, reason=_NO_READING) for machine in mute]
+    meeting = met(report, limit) if limit else 0
+    code = exit_of(failed=meeting > 0, left=left, gate=limit is not None)
+    return Answer(
+        command="fleet",
+        device=None,
+        input=inputs,
+        result=_result(report, left, name, with_ids=with_ids),
+        rows=_rows(report, name, with_ids=with_ids),
+        columns=(*ROW_COLUMNS, *(_IDS if with_ids else ())),
+        blocks=lambda: _blocks(report, len(unread_files), full=full),
+        documents={"prometheus": lambda: _metrics(report, len(unread_files), name)},
+        notes=not_judged.notes(left),
+        failed=_failed(limit, meeting, len(left)),
+        exit=code if report.machines or code is Exit.THRESHOLD else Exit.UNAVAILABLE,
+    )
+
+
+def _failed(limit: FailOn | None, meeting: int, left: int) -> list[str]:
+    """Return why the gate says no."""
+    if limit is None or not (meeting or left):
+        return []
+    if meeting:
+        what = "findings, differences and machines that do not answer"
+        return [f"{meeting} at --fail-on {limit} or above: {what}."]
+    return [f"--fail-on {limit}: not all was judged, {plural(left, 'file')} of it."]
+
+
+def _blocks(report: FleetReport, unread_files: int, *, full: bool) -> Any:
+    from gpuadvise.cli.fleet.text import blocks
+
+    return blocks(report, unread_files, full=full)
+
+
+def _metrics(report: FleetReport, unread_files: int, name: Callable[[str], str]) -> Any:
+    from gpuadvise.cli.fleet.prometheus import exposition
+
+    return exposition(report, unread_files, name)
+
+
+def _result(
+    report: FleetReport,
+    left: Sequence[NotJudged],
+    name: Callable[[str], str],
+    *,
+    with_ids: bool,
+) -> dict[str, Any]:
+    counts = {str(verdict): report.count(verdict) for verdict in MachineVerdict}
+    gpus = {machine.host: machine.gpus for machine in report.machines}
+    return {
+        "verdict": _verdict(counts),
+        "not_judged": [{"path": name(item.path), "reason": item.reason} for item in left],
+        "counts": {
+            "machines": len(report.machines),
+            "gpus": sum(group.gpus for group in report.groups),
+            "healthy": counts[MachineVerdict.HEALTHY],
+            "to_look_at": counts[MachineVerdict.LOOK],
+            "not_judged": counts[MachineVerdict.UNKNOWN],
+        },
+        "machines": [_machine(report, machine, name, with_ids) for machine in report.machines],
+        "groups": [_group(group, name) for group in report.groups],
+        "differences": [
+            {
+                "host": name(item.host),
+                "gpu": None if item.gpu is None else gpus[item.host][item.gpu].index,
+                "fact": item.fact,
+                "value": item.value,
+                "usual": item.usual,
+                "of": item.of,
+                "priority": str(priority_of(item)),
+                "category": str(category_of(item)),
+            }
+            for item in report.differences
+        ],
+        "splits": [
+            {
+                "kind": split.kind,
+                "fact": split.fact,
+                "values": [{"value": value, "count": count} for value, count in split.counts],
+            }
+            for split in report.splits
+        ],
+        "faults": [_fault(fault, name) for fault in report.faults],
+    }
+
+
+def _verdict(counts: Mapping[str, int]) -> str:
+    if counts[MachineVerdict.LOOK]:
+        return "findings"
+    return "healthy" if counts[MachineVerdict.HEALTHY] else "unknown"
+
+
+def _machine(
+    report: FleetReport, machine: FleetMachine, name: Callable[[str], str], with_ids: bool
+) -> dict[str, Any]:
+    rates = {copy.direction: copy.rate for copy in machine.copies}
+    return {
+        "host": name(machine.host),
+        "verdict": str(report.verdict(machine)),
+        "kind": machine.kind or None,
+        "driver_version": machine.driver_version,
+        "cuda_version": machine.cuda_version,
+        "problems": list(machine.problems),
+        "reasons": report.why(machine.host, None),
+        "h2d": rates.get("h2d"),
+        "d2h": rates.get("d2h"),
+        "gpus": [
+            {
+                "index": gpu.index,
+                **_readings(gpu, with_ids),
+                "verdict": str(report.gpu_verdict(machine, position)),
+                "reasons": report.why(machine.host, position),
+            }
+            for position, gpu in enumerate(machine.gpus)
+        ],
+    }
+
+
+def _readings(gpu: FleetGpu, with_ids: bool) -> dict[str, Any]:
+    values = {field: getattr(gpu, field) for field in (*_READ, *(_IDS if with_ids else ()))}
+    return values | {"xids": None if gpu.xids is None else list(gpu.xids)}
+
+
+def _group(group: Group, name: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "kind": group.kind,
+        "machines": len(group.machines),
+        "gpus": group.gpus,
+        "h2d": median_rate(group, "h2d"),
+        "d2h": median_rate(group, "d2h"),
+        "hosts": [name(machine.host) for machine in group.machines],
+    }
+
+
+def _fault(fault: Fault, name: Callable[[str], str]) -> dict[str, Any]:
+    first = fault.finding
+    return {
+        "rule": first.rule,
+        "priority": first.priority,
+        "category": first.category,
+        "title": first.title,
+        "message": first.message,
+        "same_message": not fault.varies,
+        "action": first.action,
+        "worth_a_look": is_worth_a_look(first),
+        "gpus": len(fault.places),
+        "hosts": [name(host) for host in fault.hosts],
+    }
+
+
+def _rows(
+    report: FleetReport, name: Callable[[str], str], *, with_ids: bool
+) -> list[dict[str, Any]]:
+    rows = []
+    for machine in report.machines:
+        for position, gpu in enumerate(machine.gpus):
+            said = {
+                "host": name(machine.host),
+                "gpu": gpu.index,
+                "driver": machine.driver_version,
+                "verdict": str(report.gpu_verdict(machine, position)),
+                "reasons": report.why(machine.host, position),
+                **_readings(gpu, with_ids),
+            }
+            columns = (*ROW_COLUMNS, *(_IDS if with_ids else ()))
+            rows.append({column: said[column] for column in columns})
+    return rows

@@ -1,0 +1,97 @@
+"""``gpuadvise fleet``: which of many machines is unwell, or differs from its equals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import and_list, quoted
+from gpuadvise.cli import completion
+from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.formats import Format
+from gpuadvise.cli.options import Get, Text, pick, read
+from gpuadvise.cli.parameters import argument
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.backends.machine_dumps import Unread
+
+EXAMPLES = """\
+  gpuadvise fleet dumps/                      # node01.xml, node02.xml, ...
+  gpuadvise fleet dumps/ --fail-on high --host 'node0*'
+  ssh login tar -cf - dumps | gpuadvise fleet -
+  gpuadvise fleet dumps/ --show-hosts --format prometheus > gpus.prom"""
+
+# More take the machine from others, and one of them then waits for the disk.
+_MOST_JOBS = 4
+
+
+def command(
+    files: Annotated[
+        list[str],
+        argument("PATH...", "Saved machines, folders or tar archives of them; -: stdin."),
+    ],
+    host: Annotated[Text, pick("host")] = None,
+    all_lines: Annotated[
+        bool, pick("all", "A line for every GPU, and every host by name.")
+    ] = False,
+    show_hosts: Annotated[bool, pick("show_hosts")] = False,
+    with_ids: Annotated[bool, pick("with_ids", "Leave UUIDs and PCI addresses in.")] = False,
+    jobs: Annotated[
+        Text, pick("jobs", "Processes that read the files; up to 4 unless given.")
+    ] = None,
+    fail_on: Annotated[
+        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
+    ] = None,
+    format: Annotated[
+        str, pick("format", "text, json, csv, ndjson, markdown, prometheus or github.")
+    ] = Format.TEXT,
+    get: Get = None,
+) -> Answer:
+    """Judge many machines by what was saved of each: one file, one machine."""
+    from gpuadvise.advisor.backends.machine_dumps import dump_files
+    from gpuadvise.advisor.backends.user_files import kept_pipes
+    from gpuadvise.advisor.backends.worker_processes import usable_cores
+    from gpuadvise.cli.exits import threshold
+    from gpuadvise.cli.fleet.answer import answer
+    from gpuadvise.cli.fleet.evaluate import report_on
+    from gpuadvise.cli.fleet.gather import joined, judged_files, matching
+
+    limit = threshold("--fail-on", fail_on)
+    patterns = [word.strip() for word in (host or "").split(",") if word.strip()]
+    processes: int = read("jobs", jobs) or min(usable_cores(), _MOST_JOBS)
+    left: list[Unread] = []
+    with kept_pipes(files):
+        named = dump_files(files, left)
+        chosen = matching(named, patterns)
+        if not chosen and not left:
+            raise _nothing(files, patterns, len(named))
+        machines, unread = joined(judged_files(chosen, processes))
+    inputs = {
+        "paths": files if show_hosts else None,
+        "host": patterns if show_hosts else None,
+        "show_hosts": show_hosts,
+        "with_ids": with_ids,
+        "fail_on": fail_on,
+    }
+    return answer(
+        report_on(machines),
+        [*left, *unread],
+        inputs,
+        limit=limit,
+        show_hosts=show_hosts,
+        with_ids=with_ids,
+        full=all_lines,
+    )
+
+
+def _nothing(files: list[str], patterns: list[str], count: int) -> BadInput:
+    if count:
+        words = and_list([quoted(pattern) for pattern in patterns], "or")
+        return BadInput(
+            f"--host: none of the {count} machines is called {words}.",
+            hint="* stands for any letters: --host 'node0*'; the names are those of the files.",
+        )
+    return BadInput(
+        f"There is no saved machine in {and_list([quoted(path) for path in files])}.",
+        hint="fleet reads files that end in .json, .xml, .csv or .txt, and archives of tar.",
+    )

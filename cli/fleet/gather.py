@@ -1,0 +1,218 @@
+"""The machines of a fleet: each file read, judged as ``doctor`` does, and reduced to what is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from importlib import import_module
+from itertools import chain
+from itertools import count as count_from
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpuadvise.advisor.backends.machine_dumps import DumpFile, Unread, contents
+from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.fleet.machine import FleetFinding, FleetMachine, fleet_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from multiprocessing.connection import Connection
+
+    from gpuadvise.cli.doctor.evaluate import DoctorCheck
+
+# Files that are worth a process each: starting it takes as long as judging so many.
+WORTH_PROCESS = 100
+_BATCH = 50  # files whose answers a worker sends together
+
+
+class Judged(NamedTuple):
+    """What one file says of a machine, or why it says nothing."""
+
+    file: DumpFile
+    machine: FleetMachine | None
+    reason: str = ""
+
+
+def judged_files(files: Sequence[DumpFile], jobs: int) -> Iterator[Judged]:
+    """Yield what each of *files* says, in their order, read by up to *jobs* processes.
+
+    Raises Unavailable where one of the processes dies.
+    """
+    jobs = min(jobs, max(len(files) // WORTH_PROCESS, 1))
+    if jobs > 1:
+        from gpuadvise.advisor.backends.worker_processes import workers
+
+        tasks = [list(files[number::jobs]) for number in range(jobs)]
+        _load()
+        with workers(judge_share, tasks) as connections:
+            if connections:
+                yield from _received(connections, len(files))
+                return
+    for file, content in contents(files):
+        yield _judged(file, content)
+
+
+def _load() -> None:
+    """Import what judging needs before the processes fork, so that they share its memory."""
+    for module in ("gpuadvise.cli.doctor.evaluate", "gpuadvise.rules.guide"):
+        import_module(module)
+
+
+def judge_share(send: Callable[[list[Judged]], None], files: Sequence[DumpFile]) -> None:
+    """Send what each of *files* says, in batches."""
+    batch: list[Judged] = []
+    for file, content in contents(files):
+        batch.append(_judged(file, content))
+        if len(batch) == _BATCH:
+            send(batch)
+            batch = []
+    send(batch)
+
+
+def _received(connections: Sequence[Connection], count: int) -> Iterator[Judged]:
+    """Yield the answers to *count* files, of which each process has every so-manieth."""
+    waiting: list[list[Judged]] = [[] for _ in connections]
+    for number in range(count):
+        place = number % len(connections)
+        if not waiting[place]:
+            try:
+                waiting[place] = connections[place].recv()[::-1]
+            except (EOFError, OSError):
+                raise Unavailable(
+                    "A process that judged machines died.",
+                    hint="Memory may be short: try --jobs 1.",
+                ) from None
+        yield waiting[place].pop()
+
+
+def _judged(file: DumpFile, content: bytes | Unread) -> Judged:
+    if isinstance(content, Unread):
+        return Judged(file, None, content.reason)
+    try:
+        return Judged(file, machine_of(file.host, content))
+    except BadInput as error:
+        text = error.message
+        text = f"It {text}" if text.startswith(("is ", "holds ")) else text
+        hint = f" {error.hint}" if error.hint else ""
+        return Judged(file, None, f"{text[:1].upper()}{text[1:]}{hint}")
+
+
+_SCHEMA = b'"schema"'
+_READERS = {"gpuadvise.doctor/1": "doctor_machine", "gpuadvise.measure/1": "measured_machine"}
+
+
+def machine_of(host: str, content: bytes) -> FleetMachine:
+    """Return the machine *host* that *content* of its file describes, judged; raises BadInput.
+
+    The file is an answer of ``device``, ``doctor`` or ``measure copies``, or what ``nvidia-smi -q -x``
+    or ``nvidia-smi --query-gpu`` wrote.
+    """
+    from gpuadvise.advisor.backends.user_files import saved_machine
+    from gpuadvise.advisor.fleet import saved_answers
+
+    document = _answer(content)
+    reader = _READERS.get(str(document.get("schema"))) if document else None
+    if document and reader:
+        read: Callable[[str, dict[str, Any]], FleetMachine] = getattr(saved_answers, reader)
+        return read(host, document)
+    from gpuadvise.cli.doctor.evaluate import checks
+
+    saved = saved_machine(content)
+    machine = fleet_machine(host, saved)
+    return replace(
+        machine,
+        findings=tuple(chain.from_iterable(map(_findings, checks(saved, None)))),
+        judged=any(gpu.is_read for gpu in machine.gpus),
+    )
+
+
+def _answer(content: bytes) -> dict[str, Any] | None:
+    """Return the saved answer in *content*, unless it is one that ``saved_machine`` reads."""
+    from gpuadvise.advisor.backends.user_files import utf8
+
+    if _SCHEMA not in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return None
+    try:
+        document = json.loads(utf8(content))
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _findings(check: DoctorCheck) -> Iterator[FleetFinding]:
+    for finding in check.findings:
+        yield FleetFinding(
+            rule=finding.rule.id,
+            title=finding.rule.title,
+            category=str(finding.category),
+            priority=str(finding.priority),
+            message=finding.message,
+            action=finding.advice.action,
+            gpu=check.gpu,
+        )
+
+
+def joined(answers: Iterable[Judged]) -> tuple[list[FleetMachine], list[Unread]]:
+    """Return the machines of *answers*, what was measured joined to what was read, and what is unread.
+
+    Two files that describe one machine's GPUs are told apart by their folders; nothing is lost.
+    """
+    machines: dict[str, FleetMachine] = {}
+    unread: list[Unread] = []
+    for file, machine, reason in answers:
+        if machine is None:
+            unread.append(Unread(file.shown, reason))
+            continue
+        machine = _shared(machine)
+        there = machines.get(machine.host)
+        if there is None:
+            machines[machine.host] = machine
+        elif both := _both(there, machine):
+            machines[machine.host] = both
+        else:
+            name = _another_name(file, machines)
+            machines[name] = replace(machine, host=name)
+    return list(machines.values()), unread
+
+
+def _both(one: FleetMachine, other: FleetMachine) -> FleetMachine | None:
+    """Return one machine of a description and a measurement of it, or None for two of a kind."""
+    described, measured = (one, other) if other.copies else (other, one)
+    if described.copies or measured.gpus or not measured.copies:
+        return None
+    return replace(described, copies=measured.copies, measured=measured.measured)
+
+
+def _another_name(file: DumpFile, taken: dict[str, FleetMachine]) -> str:
+    """Return what tells *file* from those of the same machine: more and more of its folders."""
+    parts = file.shown.replace(os.sep, "/").replace("!", "/").split("/")
+    for count in range(2, len(parts) + 1):
+        if (name := "/".join(parts[-count:])) not in taken:
+            return name
+    return next(name for n in count_from(2) if (name := f"{file.host} ({n})") not in taken)
+
+
+def _shared(machine: FleetMachine) -> FleetMachine:
+    """Return *machine* with the texts that others have too: thousands say the same."""
+    from sys import intern
+
+    findings = tuple(
+        replace(
+            finding,
+            rule=intern(finding.rule),
+            title=intern(finding.title),
+            message=intern(finding.message),
+            action=intern(finding.action),
+        )
+        for finding in machine.findings
+    )
+    gpus = tuple(replace(gpu, model=intern(gpu.model)) for gpu in machine.gpus)
+    return replace(machine, findings=findings, gpus=gpus)
+
+
+def matching(files: Iterable[DumpFile], patterns: Sequence[str]) -> list[DumpFile]:
+    """Return those of *files* whose machine one of *patterns* (``node0*``) names; all for none."""
+    if not patterns:
+        return list(files)
+    return [file for file in files if any(fnmatchcase(file.host, pattern) for pattern in patterns)]

@@ -1,0 +1,226 @@
+"""The page of ``gpuadvise fleet``: how many are well, a line for each GPU, what differs, findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.fleet.groups import median_rate
+from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_rate
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.fleet.evaluate import FACT_WORDS, MachineVerdict, ecc_words
+from gpuadvise.rules.model import Priority
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from gpuadvise.advisor.fleet.groups import Difference, Group
+    from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
+    from gpuadvise.cli.fleet.evaluate import Fault, FleetReport
+
+# Without --all: lines of a screen or two.
+_MOST_ROWS = 40
+_MOST_HOSTS = 12
+_MOST_DIFFERENCES = 20
+_TONES = {
+    MachineVerdict.HEALTHY: Tone.GOOD,
+    MachineVerdict.LOOK: Tone.BAD,
+    MachineVerdict.UNKNOWN: Tone.FAINT,
+}
+_ORDER = (MachineVerdict.LOOK, MachineVerdict.UNKNOWN, MachineVerdict.HEALTHY)
+
+
+def blocks(report: FleetReport, unread_files: int, *, full: bool) -> list[Block]:
+    """Return the page; *full* leaves nothing out of its lists."""
+    page: list[Block] = [Line(headline(report, unread_files), Tone.STRONG)]
+    page += _table(report, full=full)
+    for group in report.groups:
+        page += _group(group, report, full=full)
+    for fault in report.faults:
+        page += _fault(fault, full=full)
+    return page
+
+
+def headline(report: FleetReport, unread_files: int) -> str:
+    """Return the verdict in one sentence: how many are well comes first."""
+    said = [
+        f"{report.count(MachineVerdict.HEALTHY):,} healthy",
+        f"{report.count(MachineVerdict.LOOK):,} to look at",
+    ]
+    if unknown := report.count(MachineVerdict.UNKNOWN):
+        said.append(f"{unknown:,} not judged")
+    if unread_files:
+        said.append(f"{plural(unread_files, 'file')} not read")
+    gpus = sum(group.gpus for group in report.groups)
+    return (
+        f"{', '.join(said)}: {plural(len(report.machines), 'machine')} with {plural(gpus, 'GPU')}."
+    )
+
+
+def _table(report: FleetReport, *, full: bool) -> list[Block]:
+    """Return a line for each GPU, those to look at first."""
+    lines = [
+        (report.gpu_verdict(machine, position), machine, position)
+        for machine in report.machines
+        for position in range(len(machine.gpus))
+    ]
+    lines += [
+        (report.verdict(machine), machine, -1) for machine in report.machines if not machine.gpus
+    ]
+    lines.sort(key=lambda line: _ORDER.index(line[0]))
+    shown = lines if full else lines[:_MOST_ROWS]
+    if not shown:
+        return []
+    titles = ("host", "GPU", "model", "driver", "temperature", "power", "ECC", "Xid", "link")
+    right = ("GPU", "temperature", "power")
+    columns = (
+        *(Column(title, right=title in right) for title in titles),
+        Column("verdict", prose=True),
+    )
+    page: list[Block] = [Table(columns, tuple(_cells(report, *line) for line in shown))]
+    if left := len(lines) - len(shown):
+        page.append(Line(f"{plural(left, 'more line')}: --all shows them.", Tone.FAINT))
+    return page
+
+
+def _cells(
+    report: FleetReport, verdict: MachineVerdict, machine: FleetMachine, position: int
+) -> tuple[Cell, ...]:
+    why = report.why(machine.host, position if position >= 0 else None)
+    last = Cell(", ".join(why) if why else str(verdict), _TONES[verdict])
+    if position < 0:
+        model = machine.measured or ""
+        return (Cell(machine.host), Cell(""), Cell(model), *(Cell("") for _ in range(6)), last)
+    gpu = machine.gpus[position]
+    number = str(gpu.index) if gpu.mig is None else f"{gpu.index}/{gpu.mig}"
+    bad = Tone.BAD if gpu.ecc_uncorrected else Tone.PLAIN
+    return (
+        Cell(machine.host),
+        Cell(number),
+        Cell(gpu.model),
+        Cell(machine.driver_version or ""),
+        Cell("" if gpu.temperature_celsius is None else f"{gpu.temperature_celsius} °C"),
+        Cell(_power(gpu)),
+        Cell(ecc_words(gpu), bad),
+        Cell(_xids(gpu)),
+        Cell(_link(gpu)),
+        last,
+    )
+
+
+def _power(gpu: FleetGpu) -> str:
+    if gpu.power_watts is None:
+        return ""
+    limit = f" of {gpu.power_limit_watts:.0f}" if gpu.power_limit_watts else ""
+    return f"{gpu.power_watts:.0f}{limit} W"
+
+
+def _xids(gpu: FleetGpu) -> str:
+    if gpu.xids is None:
+        return ""
+    return ", ".join(map(str, dict.fromkeys(gpu.xids))) or "none"
+
+
+def _link(gpu: FleetGpu) -> str:
+    parts = []
+    if gpu.pcie_lanes is not None:
+        generation = f" {gpu.pcie_generation}" if gpu.pcie_generation else ""
+        fewer = gpu.pcie_lanes_max and gpu.pcie_lanes < gpu.pcie_lanes_max
+        most = f" of {gpu.pcie_lanes_max}" if fewer else ""
+        parts.append(f"PCIe{generation} x{gpu.pcie_lanes}{most}")
+    if gpu.nvlinks:
+        parts.append(f"{gpu.nvlinks_up} of {gpu.nvlinks} NVLinks")
+    return ", ".join(parts)
+
+
+def _group(group: Group, report: FleetReport, *, full: bool) -> list[Block]:
+    """Return what the machines of *group* have in common, and what differs."""
+    rates = [
+        f"{FACT_WORDS[direction]} at {show_rate(rate)} (median)"
+        for direction in ("h2d", "d2h")
+        if (rate := median_rate(group, direction)) is not None
+    ]
+    many = len(group.machines)
+    page: list[Block] = [Heading(f"{plural(many, 'machine')} with {group.kind}")]
+    page += [Line(f"{rate[:1].upper()}{rate[1:]}.", indent=2) for rate in rates]
+    members = {machine.host: machine for machine in group.machines}
+    odd = [item for item in report.differences if item.host in members]
+    lines = _differences(odd, members, full=full)
+    shown = lines if full else lines[:_MOST_DIFFERENCES]
+    page += [Line(line, Tone.POOR, indent=2) for line in shown]
+    if left := len(lines) - len(shown):
+        page.append(
+            Line(f"{plural(left, 'more difference')}: --all shows them.", Tone.FAINT, indent=2)
+        )
+    for split in report.splits:
+        if split.kind == group.kind:
+            held = [f"{_value(split.fact, value)} on {count}" for value, count in split.counts]
+            shown_values = held if full else held[:_MOST_HOSTS]
+            more = (
+                [f"{len(held) - len(shown_values)} more values"]
+                if len(held) > len(shown_values)
+                else []
+            )
+            words = FACT_WORDS[split.fact]
+            page.append(
+                Line(
+                    f"{words[:1].upper()}{words[1:]} without a majority: {and_list([*shown_values, *more])}.",
+                    indent=2,
+                )
+            )
+    if not lines and many > 1:
+        page.append(Line("None differs from most of them.", Tone.FAINT, indent=2))
+    return page
+
+
+def _differences(
+    odd: Sequence[Difference], members: dict[str, FleetMachine], *, full: bool
+) -> list[str]:
+    """Return a sentence for each fact and value, with those that have it."""
+    places: dict[tuple[str, Hashable, Hashable], list[str]] = {}
+    for item in odd:
+        where = item.host
+        if item.gpu is not None and len(members[item.host].gpus) > 1:
+            where += f" GPU {members[item.host].gpus[item.gpu].index}"
+        places.setdefault((item.fact, item.value, item.usual), []).append(where)
+    sentences = []
+    for (fact, value, usual), hosts in places.items():
+        words = FACT_WORDS[fact]
+        sentences.append(
+            f"{words[:1].upper()}{words[1:]}: {_value(fact, value)} on {_listed(hosts, full=full)};"
+            f" usual is {_value(fact, usual)}."
+        )
+    return sentences
+
+
+def _listed(hosts: Sequence[str], *, full: bool) -> str:
+    shown = list(hosts if full else hosts[:_MOST_HOSTS])
+    more = len(hosts) - len(shown)
+    return and_list([*shown, f"{more:,} more"] if more else shown)
+
+
+def _value(fact: str, value: Hashable) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if not isinstance(value, int | float):
+        return str(value)
+    if fact in ("h2d", "d2h"):
+        return show_rate(value)
+    if fact.endswith("_bytes"):
+        return show_bytes(int(value))
+    if fact.endswith("_hz"):
+        return show_hertz(value)
+    return f"{value:g} W" if fact.endswith("_watts") else f"{value:g}"
+
+
+def _fault(fault: Fault, *, full: bool) -> list[Block]:
+    first = fault.finding
+    tone = Tone.BAD if first.priority == Priority.HIGH else Tone.POOR
+    on = f"On {plural(len(fault.hosts), 'machine')}: {_listed(fault.hosts, full=full)}."
+    said = f"For example: {first.message}" if fault.varies else first.message
+    return [
+        Heading(f"{first.priority.upper()}  {first.rule}"),
+        Line(on, tone, indent=2),
+        Line(said, indent=2),
+        Line(f"Do: {first.action}", indent=2),
+    ]
