@@ -4,6 +4,7 @@
 numbered cases: each is one mutated file and one command line over it, in this process's children. A
 number gives the same case on every machine, and the cases that were run are those from ``--start`` to
 the number that is printed, without gaps, so that runs add up: ``--sum a.json b.json`` does that.
+``--reader python`` runs those of one reader alone, to look for what keeps it busy.
 
 The files come from three places: ``tests/fuzz/corpus`` as fuzz.py changes it, recorded binaries as
 mutations.py forges their headers, and traces and exports as timeline_mutations.py edits them. It ends 1
@@ -137,6 +138,14 @@ class Totals:
         return "\n".join(lines)
 
 
+def cases_of(reader: str | None, start: int, most: int) -> range:
+    """Return the numbers of at most *most* cases from *start* on: all, or those of *reader*."""
+    if reader is None:
+        return range(start, start + most)
+    first = start + (READERS.index(reader) - start) % len(READERS)
+    return range(first, first + most * len(READERS), len(READERS))
+
+
 def run_case(number: int, room: fuzz.Room, totals: Totals, keep: Path | None) -> None:
     """Run the case of *number* in *room* and count it in *totals*."""
     made = case(number)
@@ -189,7 +198,7 @@ def work(ends: Connection, at: Any, keep: Path | None) -> None:
                 run_case(number, room, totals, keep)
                 if peak_memory() > MOST_MEMORY:
                     break
-            ends.send((number + 1, totals, peak_memory() > MOST_MEMORY))
+            ends.send((number + cases.step, totals, peak_memory() > MOST_MEMORY))
         os.chdir("/")
 
 
@@ -217,10 +226,11 @@ class Worker:
         except (EOFError, OSError):
             number = int(self.at[0])
             totals.faults.append(f"case {number}: {case(number).line}: its process died")
-            undone = [range(self.cases.start, number), range(number + 1, self.cases.stop)]
+            at = self.cases.index(number)
+            undone = [self.cases[:at], self.cases[at + 1 :]]
             return False, undone
         totals.add(part)
-        return not spent, [range(stopped, self.cases.stop)]
+        return not spent, [range(stopped, self.cases.stop, self.cases.step)]
 
     def end(self) -> None:
         """End the process."""
@@ -304,16 +314,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
+    parser.add_argument("--reader", choices=READERS, help="run cases of this one alone")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=540, help="no case begins later")
     parser.add_argument("--totals", type=Path, help="a file to write the totals to")
     parser.add_argument("--keep", type=Path, help="a folder for the files that were wrong")
     parser.add_argument("--sum", type=Path, nargs="+", help="totals of earlier runs: add them")
     options = parser.parse_args()
+    if options.reader and options.totals:
+        parser.error("totals of --reader do not add up: leave out --totals")
     if options.sum:
         totals = summed(options.sum)
     else:
-        cases, began = range(options.start, options.start + options.cases), time.monotonic()
+        cases, began = cases_of(options.reader, options.start, options.cases), time.monotonic()
         keep, file = (path and path.resolve() for path in (options.keep, options.totals))
         warm_up()
         stop, totals = campaign(cases, options.jobs, options.seconds, keep)

@@ -67,6 +67,17 @@ def test_runs_add_up(campaign: ModuleType, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_one_reader_alone(campaign: ModuleType, monkeypatch) -> None:
+    monkeypatch.setattr(campaign, "CHUNK", 2)
+    cases = campaign.cases_of("python", 30, 5)
+    assert {campaign.case(number).reader for number in cases} == {"python"}
+    assert cases[0] - 30 < len(campaign.READERS) == cases.step
+    _, totals = campaign.campaign(cases, 1, 600, None)
+    assert {reader: row["cases"] for reader, row in totals.readers.items()} == {"python": 5}
+    assert campaign.cases_of(None, 30, 5) == range(30, 35)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_time_that_is_up_leaves_no_gap(campaign: ModuleType, monkeypatch) -> None:
     monkeypatch.setattr(campaign, "CHUNK", 5)
     stop, totals = campaign.campaign(range(100, 10**9), 2, 0.5, None)
