@@ -24,8 +24,11 @@ LONGEST_EVENT = 1 << 20
 # What stands before or behind the events: device properties, metadata of a job.
 _LONGEST_HEAD = 16 << 20
 # Characters that may be parsed in vain beyond those of the file: what is broken on purpose, each
-# event inside of the one before, would take time that grows with its square.
-_MOST_IN_VAIN = 64 << 20
+# event inside of the one before, would take time that grows with its square. Some 60 ns each.
+_MOST_IN_VAIN = 8 << 20
+# Of events that are broken one behind the other so many are tried each; behind them, ever more is passed over.
+_TRIED_EACH = 16
+_PASSED_OVER = 0.25  # of what was broken so far
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LINED = re.compile(rb"\s*?\r?\n([ \t]{0,16})\{[ \t]*\r?\n")
 _RESYNC = re.compile(r"\}\s*,\s*(?=\{)")
@@ -202,13 +205,13 @@ class ChromeTrace:
 
         decode = getincrementaldecoder("utf-8")("replace").decode
         text, at, number, more = decode(self._buffer), 0, 0, True
-        in_vain = 0
+        in_vain = broken = since = 0
         while True:
             if more and len(text) - at < LONGEST_EVENT:
                 piece = self.read(PIECE)
                 more = bool(piece)
                 in_vain -= len(piece)
-                text, at = text[at:] + decode(piece, not piece), 0
+                text, at, since = text[at:] + decode(piece, not piece), 0, since - at
                 continue
             at = _GAP.match(text, at).end()  # type: ignore[union-attr]
             if at >= len(text) or text[at] == "]":
@@ -221,13 +224,17 @@ class ChromeTrace:
             except (ValueError, RecursionError) as error:
                 deep = isinstance(error, RecursionError)
                 self.broken(number, "it is nested too deeply" if deep else "it is no JSON")
-                in_vain += error.pos - at if isinstance(error, JSONDecodeError) else LONGEST_EVENT
+                end = error.pos if isinstance(error, JSONDecodeError) else len(text)
+                in_vain += end - at
                 if in_vain > _MOST_IN_VAIN:
                     self.truncated = True
                     return
-                behind = _RESYNC.search(text, at + 1)
+                since, broken = (since, broken + 1) if broken else (at, 1)
+                over = int((at - since) * _PASSED_OVER) if broken > _TRIED_EACH else 0
+                behind = _RESYNC.search(text, at + 1 + over)
                 at = behind.end() if behind else len(text)
                 continue
+            broken = 0
             if isinstance(event, dict):
                 yield number, event
             else:

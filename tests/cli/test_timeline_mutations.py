@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -93,6 +94,27 @@ def test_events_inside_of_events_take_no_time(unit: str, cli, tmp_path: Path) ->
     path = tmp_path / "nested.json"
     path.write_text('{"schemaVersion":1,"traceEvents":[' + unit * (1_000_000 // len(unit)))
     assert "no work of a GPU" in bounded(cli, path)
+
+
+@pytest.mark.parametrize(
+    "limit", [1000, 20_000]
+)  # what Python follows differs from version to version
+def test_what_stands_behind_events_inside_of_events_is_read(
+    limit: int, cli, tmp_path: Path
+) -> None:
+    kernels = ", ".join(json.dumps(traces.kernel(at * 20, 10)) for at in range(400))
+    path = tmp_path / "nested.json"
+    path.write_text(f"[{kernels}, " + '{"a":[{},' * 3000 + f"{kernels}]")
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        said = bounded(cli, path)
+    finally:
+        sys.setrecursionlimit(before)
+    left = re.search(r"(\d+) events could not be read", said)
+    assert left is not None
+    assert int(left[1]) < 100
+    assert "ends early" not in said
 
 
 def test_a_gzip_member_for_each_byte_takes_no_time(cli, tmp_path: Path) -> None:
