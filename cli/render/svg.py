@@ -27,11 +27,6 @@ svg .roof{stroke:var(--ink);stroke-width:2;fill:none}svg .mark{stroke:var(--bad)
 svg .c0{fill:#0072b2}svg .c1{fill:#e69f00}svg .c2{fill:#009e73}svg .c3{fill:#cc79a7}svg .c4{fill:#d55e00}
 svg .c5{fill:#56b4e9}svg .idle{fill:var(--rule)}svg .track{fill:var(--panel)}
 """
-_ALONE = """
-svg{--ink:#1b1f24;--soft:#59636e;--rule:#d1d9e0;--panel:#f6f8fa;--bad:#cf222e;background:#fff}
-@media (prefers-color-scheme:dark){svg{--ink:#e6edf3;--soft:#9198a1;--rule:#3d444d;--panel:#151b23;--bad:#f85149;
-background:#0d1117}}
-"""
 
 
 class Picture(NamedTuple):
@@ -72,16 +67,13 @@ class Part(NamedTuple):
 
 def inline(picture: Picture, number: int) -> str:
     """Return *picture* as an element of a page, on which it has this *number*."""
-    return _element(picture, f"picture{number}", "", "")
-
-
-def alone(picture: Picture) -> str:
-    """Return *picture* as a file, with its colours and its title above it."""
-    above = f'<text x="8" y="18">{_text(picture.title)}</text>'
-    style = f"<style>{_ALONE}{STYLE}</style>"
-    moved = f'{above}<g transform="translate(0 {1.5 * LINE})">{picture.marks}</g>'
-    whole = picture._replace(height=picture.height + 1.5 * LINE, marks=moved)
-    return _element(whole, "picture", ' xmlns="http://www.w3.org/2000/svg"', style) + "\n"
+    name = f"picture{number}"
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {picture.height:.5g}" role="img" '
+        f'aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{_text(picture.title)}</title>'
+        f'<desc id="{name}-desc">{_text(picture.description)}</desc>{picture.marks}</svg>'
+    )
 
 
 def words(x: float, y: float, text: str, *, anchor: str = "start", small: bool = False) -> str:
@@ -181,15 +173,6 @@ def before_and_after(title: str, pairs: Sequence[Pair]) -> Picture:
             marks.append(words(50 + width, y + 10, said, small=True))
     described = "; ".join(f"{p.name}: before {p.said_old}, after {p.said_new}" for p in pairs)
     return Picture(title, described, _PAIR * len(pairs), "".join(marks))
-
-
-def _element(picture: Picture, name: str, more: str, style: str) -> str:
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {picture.height:.5g}" role="img" '
-        f'aria-labelledby="{name}-title {name}-desc"{more}>'
-        f'<title id="{name}-title">{_text(picture.title)}</title>'
-        f'<desc id="{name}-desc">{_text(picture.description)}</desc>{style}{picture.marks}</svg>'
-    )
 
 
 def _text(text: str) -> str:

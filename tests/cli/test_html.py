@@ -207,11 +207,11 @@ def test_evidence_is_folded_and_only_our_guides_are_linked() -> None:
     assert "0.123457 B/s" in page.texts
 
 
-def test_a_picture_alone_is_a_file(tmp_path: Path) -> None:
+def test_parts_of_nothing_are_not_drawn() -> None:
     picture = svg.account("<title>", [svg.Part("a", 1, "50 %"), svg.Part("b", 0, "0 %")])
-    text = svg.alone(picture)
-    assert 'xmlns="http://www.w3.org/2000/svg"' in text
+    text = svg.inline(picture, 3)
     assert "&lt;title&gt;" in text
+    assert 'id="picture3-title"' in text
     assert "b: 0 %" not in text
     Page(text)
 
