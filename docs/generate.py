@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.catalogue.keys import table
 from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
+from gpuadvise.advisor.xids import XidKind, kind_of, meaning_of
 from gpuadvise.api.json_schema import COMMANDS as SCHEMA_COMMANDS
 from gpuadvise.api.json_schema import schema_of, shared_schema
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.explain.error_texts import error_texts
 from gpuadvise.cli.explain.glossary import term_named, terms
 from gpuadvise.cli.rules.text import code_of
 from gpuadvise.cli.skill.command import WHEN
@@ -31,6 +33,7 @@ from gpuadvise.cli.typer_private import completion_script
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explain import explain, needs_of
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide.device_state.xid_errors import ACTIONS
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.source import CHECKED, CUDA_RULES
 from gpuadvise.rules.source.lint import lint_cuda, lint_python
@@ -245,6 +248,30 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+def errors() -> str:
+    """Return the texts of errors, each under a heading of its own."""
+    lines = []
+    for error in error_texts():
+        said = ", ".join(f"`{phrase}`" for phrase in error.said)
+        lines += [f"## {error.name}", "", f"{error.text} Also: {said}.", ""]
+        lines += [*(f"- {cause}" for cause in error.causes), "", "```sh", error.command, "```", ""]
+    return "\n".join(["", *lines])
+
+
+def xids() -> str:
+    """Return the table of the Xids that have a meaning of their own, by what is to do."""
+    lines = ["| Xid | meaning | what to do |", "| --- | --- | --- |"]
+    for kind in ACTIONS:
+        codes = [code for code in range(_MOST_XID) if kind_of(code) is kind]
+        for meaning in dict.fromkeys(map(meaning_of, codes)) if kind is not XidKind.UNKNOWN else ():
+            same = ", ".join(str(code) for code in codes if meaning_of(code) == meaning)
+            lines.append(f"| {same} | {_cell(meaning)} | {_cell(ACTIONS[kind])} |")
+    return "\n".join(["", *lines, ""])
+
+
+_MOST_XID = 1000
+
+
 def rules_in_nav() -> str:
     """Return the part of the site's navigation that holds the rules by topic, in YAML."""
     lines = ["- Rules:", "    - rules/README.md"]
@@ -292,6 +319,8 @@ def description_example() -> str:
 PARTS = {
     "commands": commands_table,
     "the glossary": glossary,
+    "errors": errors,
+    "Xids": xids,
     "the rules": rules_in_nav,
     "a rule": rule_module,
     "facts": facts_table,

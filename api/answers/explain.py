@@ -13,7 +13,7 @@ class ExplainResult(Record):
 
     KEYWORDS: ClassVar = {"additionalProperties": False}
     term: str
-    """The word."""
+    """The word, or the text of an error."""
     text: str
     """The same in words."""
     also: tuple[str, ...]
@@ -22,6 +22,8 @@ class ExplainResult(Record):
     """Terms that are near."""
     command: str | None
     """A command line that shows it."""
+    causes: tuple[str, ...]
+    """Of the text of an error: its usual causes, likeliest first, and what shows each."""
 
 
 @record

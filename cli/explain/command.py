@@ -1,4 +1,4 @@
-"""``gpuadvise explain TERM``: a word of the field in a few sentences."""
+"""``gpuadvise explain TERM``: a word of the field, or the text of an error, in a few sentences."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Cell, Fact, LabelledFacts, Line, Tone
+from gpuadvise.cli.explain.error_texts import error_in
 from gpuadvise.cli.explain.glossary import plain_name, term_named, terms
 from gpuadvise.cli.parameters import argument
 
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.explain.error_texts import ErrorText
     from gpuadvise.cli.explain.glossary import Term
 
 EXAMPLES = """\
   gpuadvise explain wave
   gpuadvise explain bank conflict
-  gpuadvise explain                 # every term"""
+  gpuadvise explain                 # every term
+  gpuadvise explain "no kernel image is available for execution on the device"
+  gpuadvise explain Xid 79"""
 
 
 def command(
@@ -29,12 +33,12 @@ def command(
         list[str] | None,
         argument(
             "[TERM]...",
-            "Such as wave; none: all.",
+            "Such as wave, or the text of an error; none: all.",
             complete=completion.term_names,
         ),
     ] = None,
 ) -> Answer:
-    """Explain TERM, or list the terms."""
+    """Explain TERM or the text of an error, or list the terms."""
     name = " ".join(words or ())
     return _explained(name) if name else _listed()
 
@@ -42,6 +46,9 @@ def command(
 def _explained(name: str) -> Answer:
     term = term_named(name)
     if term is None:
+        error = error_in(name)
+        if error is not None:
+            return _explained_error(name, error)
         raise BadInput(f"{quoted(name)} is not a term of the glossary.", hint=_hint(name))
     return Answer(
         command="explain",
@@ -49,6 +56,28 @@ def _explained(name: str) -> Answer:
         input={"term": name},
         result=_record(term),
         blocks=lambda: _page(term),
+    )
+
+
+def _explained_error(pasted: str, error: ErrorText) -> Answer:
+    return Answer(
+        command="explain",
+        device=None,
+        input={"term": pasted},
+        result={
+            "term": error.name,
+            "text": error.text,
+            "also": list(error.said),
+            "see": [],
+            "command": error.command,
+            "causes": list(error.causes),
+        },
+        blocks=lambda: [
+            Line(error.name, Tone.STRONG),
+            Line(error.text),
+            *(Line(f"- {cause}") for cause in error.causes),
+            Line(f"Try: {error.command}"),
+        ],
     )
 
 
@@ -67,7 +96,9 @@ def _listed() -> Answer:
                     for term in terms()
                 )
             ),
-            Line("gpuadvise explain TERM says more.", Tone.FAINT),
+            Line(
+                "gpuadvise explain TERM says more; it takes the text of an error, too.", Tone.FAINT
+            ),
         ],
     )
 
@@ -79,6 +110,7 @@ def _record(term: Term) -> dict[str, Any]:
         "also": list(term.also),
         "see": list(term.see),
         "command": term.command,
+        "causes": [],
     }
 
 

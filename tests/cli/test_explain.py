@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from gpuadvise.advisor.xids import XidKind, kind_of
+from gpuadvise.cli.explain.error_texts import error_in, error_texts, xid_text
 from gpuadvise.cli.explain.glossary import plain_name, term_named, terms
 from gpuadvise.cli.schema import bundled
+from gpuadvise.rules.guide.device_state.xid_errors import ACTIONS
 
 TERMS = terms()
 
@@ -83,3 +89,76 @@ def test_every_term_is_listed(cli) -> None:
     lines = cli("explain").out.splitlines()
     assert [term for term in TERMS if not any(line.startswith(term.name) for line in lines)] == []
     assert len(cli("explain", "--format", "csv").out.splitlines()) == len(TERMS) + 1
+
+
+@pytest.fixture(scope="module")
+def options() -> dict[str, set[str]]:
+    """Return the options of each command."""
+    asked = subprocess.check_output([sys.executable, "-m", "gpuadvise", "help", "--json"])
+    return {
+        command["name"]: {name for option in command["options"] for name in option["names"]}
+        for command in json.loads(asked)["commands"]
+    }
+
+
+@pytest.mark.parametrize("error", error_texts(), ids=lambda error: error.name)
+def test_the_commands_of_an_error_are_there(error, options) -> None:
+    assert error.text.endswith(".")
+    assert error.causes
+    assert all(cause.endswith(".") for cause in error.causes)
+    lines = [*re.findall(r"`(gpuadvise [^`]*)`", " ".join(error.causes)), error.command]
+    for line in lines:
+        _, command, *rest = line.split()
+        assert {word for word in rest if word.startswith("--")} <= options[command], line
+
+
+def test_no_phrase_tells_of_two_errors() -> None:
+    for error in error_texts():
+        assert term_named(error.name) is None
+        assert all(error_in(phrase) is error for phrase in (error.name, *error.said))
+
+
+@pytest.mark.parametrize(
+    ("pasted", "name"),
+    [
+        (
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+            "no kernel image is available for execution on the device",
+        ),
+        (
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB",
+            "out of memory",
+        ),
+        ("RuntimeError: CUDA error: something new", "RuntimeError: CUDA error"),
+        (
+            "nvcc fatal   : Unsupported gpu architecture 'compute_120'",
+            "nvcc fatal: Unsupported gpu architecture",
+        ),
+        ("CUDA error 700: CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
+        ("NVRM: Xid (PCI:0000:06:00): 79, pid=1, GPU has fallen off the bus.", "Xid 79"),
+        ("xid 31", "Xid 31"),
+    ],
+)
+def test_a_pasted_error_is_explained(cli, pasted: str, name: str) -> None:
+    ran = cli("explain", *pasted.split(), "--json")
+    answer = json.loads(ran.out)
+    Draft202012Validator(json.loads(bundled("explain"))).validate(answer)
+    assert (ran.code, answer["result"]["term"]) == (0, name)
+    assert answer["result"]["causes"]
+
+
+def test_the_page_of_an_error(cli, golden) -> None:
+    golden("explain-error.text", cli("explain", "cudaErrorLaunchOutOfResources").out)
+
+
+@pytest.mark.parametrize("code", [13, 31, 43, 45, 48, 63, 64, 74, 79, 94, 95, 119, 14, 9999])
+def test_an_xid_says_what_to_do(code: int) -> None:
+    error = xid_text(code)
+    assert error.name == f"Xid {code}"
+    harmless = kind_of(code) is XidKind.HARMLESS
+    assert (error.causes[0] == ACTIONS.get(kind_of(code))) is not harmless
+
+
+def test_the_word_alone_is_a_term() -> None:
+    assert error_in("Xid") is None
+    assert term_named("Xid") is not None

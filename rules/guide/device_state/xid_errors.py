@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.topology import Topology
 
 _CONTAINED = number(94, "Xid of a contained error", "", "Xid catalogue")
-_ACTIONS = {
+# What to do about each kind; `gpuadvise explain "Xid 79"` says it, too.
+ACTIONS = {
     XidKind.MEMORY: (
         "Distrust what ran at that time; reset the GPU once it is free, run dcgmi diag -r 3, and have "
         "the card replaced if the error returns."
@@ -56,7 +57,7 @@ def check(telemetry: Telemetry, topology: Topology | None = None) -> Verdict:
 
     if telemetry.xids is None:
         return unread(telemetry, "xids")
-    kinds = {kind: of_kind(telemetry.xids, kind) for kind in _ACTIONS}
+    kinds = {kind: of_kind(telemetry.xids, kind) for kind in ACTIONS}
     if shows_memory_errors(telemetry):
         kinds[XidKind.MEMORY] = ()
     if kinds[XidKind.MEMORY] or shows_memory_errors(telemetry) or _replaced(telemetry):
@@ -80,7 +81,7 @@ def _advice(kind: XidKind, codes: tuple[int, ...], telemetry: Telemetry) -> Advi
     over = _over(kind, telemetry)
     return Advice(
         message=f"The kernel's log holds {and_list(listed)}.{over}",
-        action=_ACTIONS[kind],
+        action=ACTIONS[kind],
         evidence=tuple(logged(f"Xid {code}", count, "errors") for code, count in counts.items()),
         priority=_priority(kind, codes, over=bool(over)),
     )
