@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   gpuadvise skill
-  mkdir -p .claude/skills/gpuadvise && gpuadvise skill > .claude/skills/gpuadvise/SKILL.md"""
+  gpuadvise skill > .claude/skills/gpuadvise/SKILL.md"""
 
 
 class Route(NamedTuple):
