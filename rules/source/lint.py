@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
 from gpuadvise.advisor.source.diagnostic import LintedFile
@@ -74,7 +76,10 @@ def lint_python(
     with _no_collection():
         module = read_python(text)
         found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
-        diagnostics = {(d.rule, d.where.start): d for d in found}
+        try:
+            diagnostics = {(d.rule, d.where.start): d for d in found}
+        except RecursionError:
+            raise BadInput(f"{quoted_path(file)} is nested too deeply to judge.") from None
         return _linted(text, diagnostics.values(), selected)
 
 

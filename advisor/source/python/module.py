@@ -14,9 +14,10 @@ from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.source.diagnostic import TextEdit
+    from gpuadvise.advisor.source.python.reads import Read
     from gpuadvise.advisor.source.python.steps import Steps
     from gpuadvise.advisor.source.python.tensors import Tensors
     from gpuadvise.advisor.source.text import SourceText
@@ -35,7 +36,7 @@ _BRACKET = re.compile(rb"[][(){}]")
 class PythonModule:
     """One parsed file: *nodes* in the order of a walk, and the node around each.
 
-    *tensors* and *steps* are what the first rule that asks has found out.
+    *tensors*, *steps* and *reads* are what the first rule that asks has found out.
     """
 
     text: SourceText
@@ -47,13 +48,15 @@ class PythonModule:
     assigned: dict[str, list[ast.expr]] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     stored: list[tuple[int, str]] = field(default_factory=list)
+    names: dict[ast.AST, str] = field(default_factory=dict)
     tensors: Tensors | None = None
     steps: Steps | None = None
+    reads: Sequence[Read] | None = None
 
-    def bound_in(self, loop: ast.For | ast.AsyncFor | ast.While) -> set[str]:
-        """Return the names that the lines of *loop* bind."""
-        first = bisect_left(self.stored, (loop.lineno, ""))
-        last = bisect_left(self.stored, ((loop.end_lineno or loop.lineno) + 1, ""))
+    def bound_in(self, statement: ast.stmt) -> set[str]:
+        """Return the names that the lines of *statement* bind."""
+        first = bisect_left(self.stored, (statement.lineno, ""))
+        last = bisect_left(self.stored, ((statement.end_lineno or statement.lineno) + 1, ""))
         return {name for _, name in self.stored[first:last]}
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -89,6 +92,12 @@ class PythonModule:
 
     def name_of(self, node: ast.AST) -> str:
         """Return the dotted name of *node* with imports resolved: "torch.cuda.synchronize"."""
+        known = self.names.get(node)
+        if known is None:
+            known = self.names[node] = self._dotted(node)
+        return known
+
+    def _dotted(self, node: ast.AST) -> str:
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)

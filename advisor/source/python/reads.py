@@ -10,7 +10,7 @@ from gpuadvise.advisor.source.python.steps import steps_of
 from gpuadvise.advisor.source.python.tensors import Kind, Place, tensors_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.source.python.module import PythonModule
     from gpuadvise.advisor.source.python.tensors import Value
@@ -40,12 +40,15 @@ _CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isi
 _SHOWN_BY = ("print", "write", "set_postfix", "set_description", "info", "add_scalar")
 
 
-def reads_of(module: PythonModule) -> Iterator[Read]:
-    """Yield the places where a tensor of the GPU, or a loss that goes backward, is read by the host.
+def reads_of(module: PythonModule) -> Sequence[Read]:
+    """Return the places where a tensor of the GPU, or a loss that goes backward, is read by the host.
 
     Actions that a simulator of the host is to carry out have to be read, and are left out.
     """
-    return (read for read in _reads_of(module) if not _is_action(module, read.node))
+    if module.reads is None:
+        reads = [read for read in _reads_of(module) if not _is_action(module, read.node)]
+        module.reads = sorted(reads, key=lambda read: (read.node.lineno, read.node.col_offset))
+    return module.reads
 
 
 def _is_action(module: PythonModule, node: ast.expr) -> bool:

@@ -41,6 +41,12 @@ class Steps:
         self.evaluation: set[ast.AST] = set()
         self.functions: dict[ast.AST, set[str]] = {}
         self._outer: set[ast.AST] = set()
+        self.on_gpu: bool | None = None
+        self._calls: dict[str, list[ast.Call]] = {}
+        for call in module.calls:
+            self._calls.setdefault(
+                getattr(call.func, "attr", getattr(call.func, "id", "")), []
+            ).append(call)
         self._find_training()
         self._find_evaluation()
 
@@ -51,6 +57,10 @@ class Steps:
     def evaluation_loop(self, node: ast.AST) -> ast.AST | None:
         """Return the evaluation loop in every step of which *node* runs."""
         return self._every_step(node, (self.evaluation,))
+
+    def calls(self, name: str) -> list[ast.Call]:
+        """Return the calls of a function or a method by its last name."""
+        return self._calls.get(name, [])
 
     def losses(self, loop: ast.AST) -> set[str]:
         """Return the names of what goes backward in a training loop or in a function of its step."""
@@ -213,14 +223,21 @@ def is_test(module: PythonModule) -> bool:
 
 def works_on_gpu(module: PythonModule) -> bool:
     """Whether the file uses a GPU: it names CUDA, or trains or evaluates on a device that is not the host."""
-    if any(is_cuda_move(module, call) for call in module.calls):
-        return True
-    if b"cuda" in module.text.content and any(map(is_cuda_text, module.nodes)):
-        return True
     steps = steps_of(module)
+    if steps.on_gpu is None:
+        steps.on_gpu = _works_on_gpu(module, steps)
+    return steps.on_gpu
+
+
+def _works_on_gpu(module: PythonModule, steps: Steps) -> bool:
+    if b"cuda" in module.text.content and (
+        any(is_cuda_move(module, call) for call in module.calls)
+        or any(map(is_cuda_text, module.nodes))
+    ):
+        return True
     if not steps.training and not steps.evaluation:
         return False
-    return any(True for _ in moves_to_gpu(module)) or b"accelerator" in module.text.content
+    return bool(moves_to_gpu(module)) or b"accelerator" in module.text.content
 
 
 def without_gradients(module: PythonModule, node: ast.AST) -> bool:

@@ -109,6 +109,7 @@ _HOST_ATTRIBUTES = frozenset(
 )
 _NO_RESULT = frozenset(("print", "len", "isinstance", "str", "repr", "range", "int", "float", "bool",
                         "type", "id", "round", "hasattr", "format", "open"))  # fmt: skip
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _DEEPEST = 120
 # Without one of these nothing of a file is known to be on a GPU, or to be on its way there.
 _SAYS_SOMETHING = re.compile(
@@ -244,8 +245,14 @@ class Tensors:
                 self._block(statement.body, names)
                 self._block(statement.orelse, names)
             case ast.If():
+                # Of a chain of elif each stands in the else of the one before: as deep as it is long.
                 self._value(statement.test, names)
-                self._branches([statement.body, statement.orelse], names)
+                bodies, rest = [statement.body], statement.orelse
+                while len(rest) == 1 and isinstance(rest[0], ast.If):
+                    self._value(rest[0].test, names)
+                    bodies.append(rest[0].body)
+                    rest = rest[0].orelse
+                self._branches(statement, [*bodies, rest], names)
             case ast.With() | ast.AsyncWith():
                 for item in statement.items:
                     self._value(item.context_expr, names)
@@ -254,12 +261,12 @@ class Tensors:
                 self._block(statement.body, names)
             case ast.Try() | ast.TryStar():
                 self._block(statement.body, names)
-                self._branches([[], *(h.body for h in statement.handlers)], names)
+                self._branches(statement, [[], *(h.body for h in statement.handlers)], names)
                 self._block(statement.orelse, names)
                 self._block(statement.finalbody, names)
             case ast.Match():
                 self._value(statement.subject, names)
-                self._branches([case.body for case in statement.cases], names)
+                self._branches(statement, [case.body for case in statement.cases], names)
             case ast.ClassDef():
                 self._block(
                     [s for s in statement.body if isinstance(s, (ast.Assign, ast.AnnAssign))], {}
@@ -279,27 +286,27 @@ class Tensors:
             if name in names:
                 names[name] = None
 
-    def _branches(self, bodies: list[list[ast.stmt]], names: dict[str, Value | None]) -> None:
+    def _branches(
+        self, around: ast.stmt, bodies: list[list[ast.stmt]], names: dict[str, Value | None]
+    ) -> None:
         """Walk bodies of which one runs; names on which they differ keep what both can be."""
-        outcomes = []
+        bound = self.module.bound_in(around)
+        before = {name: names[name] for name in bound if name in names}
+        outcomes: list[dict[str, Value | None]] = []
         for body in bodies:
-            branch = dict(names)
-            self._block(body, branch)
+            self._block(body, names)
             # What leaves says nothing of what follows.
-            if not (
-                body and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
-            ):
-                outcomes.append(branch)
-        if not outcomes:
-            return
-        first = outcomes[0]
-        merged = dict(first)
-        for other in outcomes[1:]:
-            for name in {**merged, **other}:
-                if merged.get(name) is not other.get(name):
-                    merged[name] = _either(merged.get(name), other.get(name))
-        names.clear()
-        names.update(merged)
+            if not (body and isinstance(body[-1], _LEAVES)):
+                outcomes.append({name: names.get(name) for name in bound})
+            for name in bound:
+                names.pop(name, None)
+            names.update(before)
+        for name in bound if outcomes else ():
+            value = outcomes[0][name]
+            for other in outcomes[1:]:
+                if other[name] is not value:
+                    value = _either(value, other[name])
+            names[name] = value
 
     def _bind(
         self,
@@ -454,16 +461,25 @@ class Tensors:
         node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
         names: dict[str, Value | None],
     ) -> Value | None:
-        inner = dict(names)
+        bound = {
+            part.id
+            for generator in node.generators
+            for part in ast.walk(generator.target)
+            if isinstance(part, ast.Name)
+        }
+        before = {name: names[name] for name in bound if name in names}
         for generator in node.generators:
-            whole = self._value(generator.iter, inner)
-            self._bind_element(generator.target, generator.iter, whole, inner)
+            whole = self._value(generator.iter, names)
+            self._bind_element(generator.target, generator.iter, whole, names)
             for test in generator.ifs:
-                self._value(test, inner)
+                self._value(test, names)
         if isinstance(node, ast.DictComp):
-            self._value(node.key, inner)
-            return self._value(node.value, inner)
-        return self._value(node.elt, inner)
+            self._value(node.key, names)
+        value = self._value(node.value if isinstance(node, ast.DictComp) else node.elt, names)
+        for name in bound:
+            names.pop(name, None)
+        names.update(before)
+        return value
 
     def _name(self, name: str, names: dict[str, Value | None]) -> Value | None:
         value = names[name] if name in names else self._globals.get(name)
@@ -808,11 +824,8 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
         is_gpu = known is not None and known.kind is Kind.DEVICE and known.place is Place.GPU
         return known if first is second or is_gpu else None
     if first.kind is not second.kind:
-        for one in (first, second):
-            # device = 0 if ... else "cpu"
-            if one.kind is Kind.DEVICE and one.place is Place.GPU:
-                return one
-        return None
+        # device = 0 if ... else "cpu"
+        return _LIKELY_GPU if {first.kind, second.kind} == {Kind.DEVICE, Kind.HOST} else None
     if first.kind is Kind.DEVICE:
         return first if first.place is Place.GPU else second
     place = first.place if first.place is second.place else None

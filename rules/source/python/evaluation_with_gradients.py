@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test, steps_of, without_gradients, works_on_gpu
 from gpuadvise.advisor.source.python.tensors import Kind, tensors_of
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -24,6 +25,7 @@ _NAMES = re.compile(
     r"(?:^|_)(?:eval|evaluate|evaluation|test|valid|validate|validation|infer|inference|predict|generate|sample)"
 )
 _GENERATES = re.compile(r"(?:^|_)(?:generate|sample|decode|translate)")
+_MOST_CALLS = number(20, "calls of a function that are looked at", "", "our judgement")
 _CHOOSES = ("argmax", "multinomial", "topk")
 
 
@@ -77,26 +79,18 @@ def _is_module(call: ast.Call) -> bool:
     )
 
 
-def _calls_eval(module: PythonModule, function: ast.AST, loop: ast.AST) -> bool:
-    """Whether the function of *loop* puts a model into evaluation before it."""
-    return any(
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr == "eval"
-        and not call.args
-        and call.lineno <= getattr(loop, "lineno", 0)
+def _calls_eval(module: PythonModule, function: ast.AST, loop: ast.For | ast.While) -> bool:
+    """Whether the function of *loop* puts a model into evaluation before it, and not back."""
+    switches = [
+        call
+        for name in ("eval", "train")
+        for call in steps_of(module).calls(name)
+        if isinstance(call.func, ast.Attribute)
+        and call.lineno <= loop.lineno
         and module.function_of(call) is function
-        and not any(_trains_between(module, call, loop, other) for other in module.calls)
-        for call in module.calls
-    )
-
-
-def _trains_between(module: PythonModule, call: ast.Call, loop: ast.AST, other: ast.Call) -> bool:
-    is_train = isinstance(other.func, ast.Attribute) and other.func.attr == "train"
-    return (
-        is_train
-        and call.lineno < other.lineno < getattr(loop, "lineno", 0)
-        and (module.function_of(other) is module.function_of(call))
-    )
+    ]
+    last = max(switches, key=lambda call: (call.lineno, call.col_offset), default=None)
+    return last is not None and getattr(last.func, "attr", "") == "eval"
 
 
 def _generates(module: PythonModule, function: ast.AST, loop: ast.AST) -> bool:
@@ -112,20 +106,17 @@ def _is_called_without(module: PythonModule, function: ast.AST) -> bool:
     name = getattr(function, "name", None)
     if name is None:
         return False
-    calls = [c for c in module.calls if getattr(c.func, "attr", getattr(c.func, "id", "")) == name]
     return any(
-        without_gradients(module, call) or _is_called_without_once(module, call) for call in calls
+        without_gradients(module, call) or _is_called_without_once(module, call)
+        for call in steps_of(module).calls(name)[:_MOST_CALLS]
     )
 
 
 def _is_called_without_once(module: PythonModule, call: ast.Call) -> bool:
     """Whether the function around *call* is itself called where no graph is recorded."""
-    name = getattr(module.function_of(call), "name", None)
-    return name is not None and any(
-        without_gradients(module, other)
-        for other in module.calls
-        if getattr(other.func, "attr", getattr(other.func, "id", "")) == name
-    )
+    name = getattr(module.function_of(call), "name", "")
+    calls = steps_of(module).calls(name)[:_MOST_CALLS]
+    return any(without_gradients(module, other) for other in calls)
 
 
 CHECK = PythonCheck(

@@ -31,6 +31,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     backward |= {n for name in list(backward) for n in names_in(module.assigned.get(name, []))}
     backward.discard("self")
     for loop, losses in steps.training.items():
+        made = _made_in(loop)
         for node in ast.walk(loop):
             kept = _kept(node)
             if kept is None:
@@ -41,7 +42,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             if module.loop_around(node) is not loop or _is_number(module, value):
                 continue
             root = container.split(".")[0].split("[")[0]
-            if container in losses or root in backward or root in _made_in(loop):
+            if container in losses or root in backward or root in made:
                 continue
             yield module.diagnostic(
                 "kept-graphs", value,

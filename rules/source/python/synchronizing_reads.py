@@ -45,8 +45,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     steps = steps_of(module)
     counts: dict[ast.AST, int] = {}
-    reads = sorted(reads_of(module), key=lambda read: (read.node.lineno, read.node.col_offset))
-    for read in reads:
+    for read in reads_of(module):
         loop = steps.training_loop(read.node)
         if loop is None or steps.evaluation_loop(read.node) is not None:
             continue

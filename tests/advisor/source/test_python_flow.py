@@ -1,0 +1,134 @@
+"""Where the tensors of a Python file are said to be, and files that are made to take long."""
+
+from __future__ import annotations
+
+import ast
+import time
+
+import pytest
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.source.python.module import read_python
+from gpuadvise.advisor.source.python.tensors import Place, tensors_of
+from gpuadvise.advisor.source.text import source_text
+from gpuadvise.rules.source.lint import lint_python
+
+
+def place(code: str, name: str = "x") -> Place | None:
+    """Return where the last read of *name* in *code* finds its tensor."""
+    module = read_python(source_text(f"import torch\n{code}\n".encode(), "flow.py"))
+    tensors = tensors_of(module)
+    reads = [
+        node
+        for node in module.nodes
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
+    value = tensors[reads[-1]]
+    return value.place if value is not None else None
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("x = torch.zeros(3)\nx.cuda()", Place.PAGEABLE),
+        ("x = torch.zeros(3).cuda()\nx", Place.GPU),
+        ("x = torch.zeros(3, device='cuda:1')\nx", Place.GPU),
+        ("x = torch.zeros(3, pin_memory=True)\nx.cuda()", Place.PINNED),
+        ("x = torch.zeros(3, pin_memory=p).cuda\nx", None),
+        ("x = torch.zeros(3).pin_memory() + 0\nx.cuda()", Place.PAGEABLE),
+        ("d = 'cuda' if a else 'cpu'\nx = torch.ones(3, device=d)\nx", Place.GPU),
+        ("d = 0 if torch.cuda.is_available() else 'cpu'\nx = y.to(d)\nx", Place.GPU),
+        ("d = r % torch.cuda.device_count()\nx = y.to(d)\nx", Place.GPU),
+        ("d = torch.device(f'cuda:{r}')\nx = y.to(d)\nx", Place.GPU),
+        ("d = torch.cuda.current_device()\nx = y.to(d)\nx", Place.GPU),
+        ("x = y.to('cpu')\nx.cuda()", Place.PAGEABLE),
+        ("x = y.to(torch.float16)\nx.cuda()", None),
+        ("x = torch.zeros(3).to(torch.float16)\nx.cuda()", Place.PAGEABLE),
+        ("g = torch.zeros(3).cuda()\nx = y.to(g)\nx", Place.GPU),
+        ("g = torch.zeros(3).cuda()\nx = torch.ones_like(g)\nx", Place.GPU),
+        ("g = torch.zeros(3).cuda()\nx = torch.empty_like(g, device='cpu')\nx", Place.PAGEABLE),
+        ("x, y = torch.ones(3), torch.ones(3).cuda()\nx", Place.PAGEABLE),
+        ("x, *y = torch.ones(3).cuda()\nx", Place.GPU),
+        ("x = y = torch.ones(3).cuda()\nx", Place.GPU),
+        ("x: object = torch.ones(3).cuda()\nx", Place.GPU),
+        ("x = torch.ones(3)\nx += torch.ones(3).cuda()\nx", Place.GPU),
+        ("x = torch.ones(3)\nif a:\n    x = x.cuda()\nx", None),
+        ("x = torch.ones(3)\nif a:\n    x = x.cuda()\nelse:\n    x = x.cuda()\nx", Place.GPU),
+        ("x = torch.ones(3)\nif a:\n    x = x.cuda()\n    raise b\nx", Place.PAGEABLE),
+        ("if a:\n    x = 1\nelif b:\n    x = torch.ones(3).cuda()\nx", None),
+        ("x = torch.ones(3)\nfor i in a:\n    x = x.cuda()\n    b(x)", Place.GPU),
+        ("x = torch.ones(3)\nfor i in a:\n    b(x)\n    x = x.cuda()", None),
+        ("while a:\n    x = torch.ones(3).cuda()\nx", Place.GPU),
+        ("try:\n    x = torch.ones(3).cuda()\nexcept E:\n    raise\nx", Place.GPU),
+        (
+            "match a:\n    case 1:\n        x = torch.ones(3).cuda()\n    case _:\n        b()\nx",
+            None,
+        ),
+        ("with a as b:\n    x = torch.ones(3).cuda()\nx", Place.GPU),
+        ("def f(x):\n    return x\nf(torch.ones(3).cuda())", Place.GPU),
+        ("def f(x):\n    return x\nf(torch.ones(3).cuda())\nf(torch.ones(3))", None),
+        ("def f(a, x=None):\n    return x\nf(1, x=torch.ones(3).cuda())", Place.GPU),
+        ("def f():\n    return torch.ones(3).cuda()\nx = f()\nx", Place.GPU),
+        ("def f():\n    return 1, torch.ones(3).cuda()\na, x = f()\nx", Place.GPU),
+        ("x = [torch.ones(3).cuda() for _ in a]\nx", Place.GPU),
+        ("x = torch.stack([torch.ones(3).cuda()])\nx", Place.GPU),
+        ("x = {'a': torch.ones(3).cuda()}['a']\nx", Place.GPU),
+        ("x = (y := torch.ones(3).cuda())\nx", Place.GPU),
+        ("m = torch.nn.Linear(3, 3).cuda()\nx = m(y)\nx", Place.GPU),
+        ("class M(torch.nn.Module): ...\nm = M().to('cuda')\nx = m(y)\nx", Place.GPU),
+        ("torch.set_default_device('cuda')\nx = torch.ones(3)\nx", None),
+        ("x = torch.as_tensor(y)\nx.cuda()", None),
+        ("x = torch.ones(3, **o)\nx.cuda()", None),
+        ("T = torch.cuda.FloatTensor\nx = T(3, 3)\nx", Place.GPU),
+        ("x = y.cuda().cpu()\nx", Place.PAGEABLE),
+        ("x = torch.nn.functional.relu(torch.ones(3).cuda())\nx", Place.GPU),
+        ("x = torch.autograd.Variable(torch.ones(3).cuda())\nx", Place.GPU),
+        ("x = torch.ones(3).cuda()[1:2, a]\nx", Place.GPU),
+        ("x = -torch.ones(3).cuda()\nx", Place.GPU),
+    ],
+)
+def test_where_a_tensor_is(code: str, expected: Place | None) -> None:
+    assert place(code) == expected
+
+
+def test_an_attribute_keeps_what_the_constructor_gave_it() -> None:
+    code = """
+class A:
+    def __init__(self):
+        self.device = torch.device("cuda")
+        self.kept = torch.zeros(3).to(self.device)
+
+    def use(self):
+        x = self.kept
+        return x
+"""
+    assert place(code) is Place.GPU
+
+
+def test_a_device_by_its_name_is_a_gpu_unless_the_file_says_cpu() -> None:
+    loop = "for y in loader:\n    x = y.to(args.device)\n    model(x).backward()\n    opt.step()"
+    assert place(loop) is Place.GPU
+    assert place(f"device = 'cpu'\n{loop}") is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if a:\n    x = 1\n" + "elif a:\n    x = 2\n" * 3000,
+        "x = " + "+".join(["a"] * 2000),
+        "x = torch.ones(3).cuda()\n" + "if x:\n    x = x + 1\n" * 5000,
+        "x = torch.ones(3).cuda()\n" + "".join(f"x{i} = [y for y in x]\n" for i in range(5000)),
+        "".join(f"def f{i}(x):\n    return f{i + 1}(x)\n" for i in range(3000)),
+        "for x in loader:\n" + "    loss.backward()\n    opt.step()\n    total += loss\n" * 2000,
+        "x = a" + ".cuda()" * 900,
+    ],
+    ids=["elif", "sums", "ifs", "comprehensions", "helpers", "losses", "methods"],
+)
+def test_no_file_takes_long(code: str) -> None:
+    text = f"import torch\n{code}\n".encode()
+    began = time.process_time()
+    try:
+        lint_python(text, "long.py")
+    except BadInput as refused:
+        assert "nested too deeply" in refused.message
+    assert time.process_time() - began < 1 + len(text) / 20_000
