@@ -9,7 +9,7 @@ from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
-from gpuadvise.rules.sources import guide
+from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,9 +121,8 @@ RULE = source_rule(
     title="Add up in a register",
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
-    recommendation=True,
     why="A load and a store in each iteration wait for memory, and the next iteration waits for them.",
     when="A loop updates one element of an array of the caller in each iteration, and loads from another array that may overlap.",
-    citations=guide("10.2", "9.2"),
+    citations=(programming_guide("__restrict__"),),
     seen="out[i] += x[k * n + i]",
 )
