@@ -96,9 +96,7 @@ def _add_headers(
     own = 0
     while waiting and own < _MOST_HEADERS:
         name = waiting.pop()
-        path = next(
-            (p for f in folders if (p := os.path.join(f, name)) and os.path.isfile(p)), None
-        )
+        path = next((p for f in folders if (p := os.path.join(f, name)) and _may_be_read(p)), None)
         if name in headers or path is None:
             continue
         own += 1
@@ -108,6 +106,21 @@ def _add_headers(
             continue
         headers[name] = device_code(text).text
         waiting += [inner for inner, _ in includes_of(text.content)]
+
+
+def confine_headers(folder: Path) -> None:
+    """Read headers of sources below *folder* alone from now on, in this process."""
+    global _headers_below
+    _headers_below = folder.resolve()
+
+
+_headers_below: Path | None = None
+
+
+def _may_be_read(header: str) -> bool:
+    below = _headers_below
+    inside = below is None or Path(header).resolve().is_relative_to(below)
+    return inside and os.path.isfile(header)
 
 
 def compile_source(

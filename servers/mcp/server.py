@@ -171,7 +171,9 @@ async def _exchange(process: Process, question: bytes) -> bytes:
 
 
 def _kill(process: Process) -> None:
-    """End *process* and what it started, if it still runs."""
+    """End *process* and what it started, if it still runs: its number may be another's afterwards."""
+    if process.returncode is not None:
+        return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from gpuadvise.advisor.errors import GpuAdviseError
@@ -29,6 +30,9 @@ def answered(tool: str, arguments: dict[str, Any]) -> dict[str, str | None]:
 
 def main() -> None:
     """Answer the question on standard input; whatever else is printed goes to standard error."""
+    from gpuadvise.advisor.backends.cuda_sources import confine_headers
+
+    confine_headers(Path.cwd())  # the root: a source must not show what headers elsewhere say
     question = json.load(sys.stdin)
     out = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

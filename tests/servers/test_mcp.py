@@ -158,6 +158,27 @@ def test_hostile_paths_are_refused_in_a_sentence(folder: Path) -> None:
     asked(folder, questions)
 
 
+def test_headers_elsewhere_are_not_read(tmp_path: Path, monkeypatch) -> None:
+    from gpuadvise.advisor.backends import cuda_sources
+    from gpuadvise.advisor.backends.compiler_options import CompilerOptions
+
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "outer.h").write_text("// outer\n")
+    (root / "inner.h").write_text("// inner\n")
+    source = root / "k.cu"
+    names = ["inner.h", "../outer.h", str(tmp_path / "outer.h")]
+    source.write_text(
+        "".join(f'#include "{name}"\n' for name in names) + "__global__ void k() {}\n"
+    )
+    options = CompilerOptions()
+    assert {*names} <= {*cuda_sources.read_cuda_source(str(source), options).headers}
+    monkeypatch.setattr(cuda_sources, "_headers_below", None)
+    cuda_sources.confine_headers(root)
+    headers = cuda_sources.read_cuda_source(str(source), options).headers
+    assert [name for name in names if name in headers] == ["inner.h"]
+
+
 def test_modules_below_the_root_are_not_imported(folder: Path) -> None:
     (folder / "json.py").write_text("raise SystemExit('taken')\n")
     (folder / "gpuadvise.py").write_text("raise SystemExit('taken')\n")
