@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.fleet.groups import median_rate
-from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
@@ -21,7 +21,7 @@ from gpuadvise.cli.fleet.evaluate import (
 from gpuadvise.cli.not_judged import NotJudged, exit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gpuadvise.advisor.backends.machine_dumps import Unread
     from gpuadvise.advisor.fleet.groups import Group
@@ -55,14 +55,20 @@ def answer(
     inputs: Mapping[str, Any],
     *,
     limit: FailOn | None,
-    show_hosts: bool,
+    hidden: bool,
     with_ids: bool,
     full: bool,
 ) -> Answer:
-    """Return the answer; exit 1 where something meets *limit*, 3 where it is set and not all was judged."""
-    name: Callable[[str], str] = str if show_hosts else hashed
+    """Return the answer, in which paths are hashed where names are *hidden*; exit 1 where something meets *limit*, 3 where it is set and not all was judged."""
     mute = [machine for machine in report.machines if unread(machine)]
-    left = [NotJudged(path=item.shown, reason=item.reason) for item in unread_files]
+    left = [
+        NotJudged(
+            path=hashed(item.shown) if hidden else item.shown,
+            reason=item.reason,
+            said=f"{quoted_path(item.shown)}: {item.reason}",
+        )
+        for item in unread_files
+    ]
     left += [NotJudged(path=machine.host, reason=_NO_READING) for machine in mute]
     meeting = met(report, limit) if limit else 0
     code = exit_of(failed=meeting > 0, left=left, gate=limit is not None)
@@ -70,11 +76,11 @@ def answer(
         command="fleet",
         device=None,
         input=inputs,
-        result=_result(report, left, name, with_ids=with_ids),
-        rows=_rows(report, name, with_ids=with_ids),
+        result=_result(report, left, with_ids=with_ids),
+        rows=_rows(report, with_ids=with_ids),
         columns=(*ROW_COLUMNS, *(_IDS if with_ids else ())),
         blocks=lambda: _blocks(report, len(unread_files), full=full),
-        documents={"prometheus": lambda: _metrics(report, len(unread_files), name)},
+        documents={"prometheus": lambda: _metrics(report, len(unread_files))},
         notes=not_judged.notes(left),
         failed=_failed(limit, meeting, len(left)),
         exit=code if report.machines or code is Exit.THRESHOLD else Exit.UNAVAILABLE,
@@ -97,16 +103,15 @@ def _blocks(report: FleetReport, unread_files: int, *, full: bool) -> Any:
     return blocks(report, unread_files, full=full)
 
 
-def _metrics(report: FleetReport, unread_files: int, name: Callable[[str], str]) -> Any:
+def _metrics(report: FleetReport, unread_files: int) -> Any:
     from gpuadvise.cli.fleet.prometheus import exposition
 
-    return exposition(report, unread_files, name)
+    return exposition(report, unread_files)
 
 
 def _result(
     report: FleetReport,
     left: Sequence[NotJudged],
-    name: Callable[[str], str],
     *,
     with_ids: bool,
 ) -> dict[str, Any]:
@@ -114,7 +119,7 @@ def _result(
     gpus = {machine.host: machine.gpus for machine in report.machines}
     return {
         "verdict": _verdict(counts),
-        "not_judged": [{"path": name(item.path), "reason": item.reason} for item in left],
+        "not_judged": not_judged.records(left),
         "counts": {
             "machines": len(report.machines),
             "gpus": sum(group.gpus for group in report.groups),
@@ -122,11 +127,11 @@ def _result(
             "to_look_at": counts[MachineVerdict.LOOK],
             "not_judged": counts[MachineVerdict.UNKNOWN],
         },
-        "machines": [_machine(report, machine, name, with_ids) for machine in report.machines],
-        "groups": [_group(group, name) for group in report.groups],
+        "machines": [_machine(report, machine, with_ids) for machine in report.machines],
+        "groups": [_group(group) for group in report.groups],
         "differences": [
             {
-                "host": name(item.host),
+                "host": item.host,
                 "gpu": None if item.gpu is None else gpus[item.host][item.gpu].index,
                 "fact": item.fact,
                 "value": item.value,
@@ -145,7 +150,7 @@ def _result(
             }
             for split in report.splits
         ],
-        "faults": [_fault(fault, name) for fault in report.faults],
+        "faults": [_fault(fault) for fault in report.faults],
     }
 
 
@@ -155,12 +160,10 @@ def _verdict(counts: Mapping[str, int]) -> str:
     return "healthy" if counts[MachineVerdict.HEALTHY] else "unknown"
 
 
-def _machine(
-    report: FleetReport, machine: FleetMachine, name: Callable[[str], str], with_ids: bool
-) -> dict[str, Any]:
+def _machine(report: FleetReport, machine: FleetMachine, with_ids: bool) -> dict[str, Any]:
     rates = {copy.direction: copy.rate for copy in machine.copies}
     return {
-        "host": name(machine.host),
+        "host": machine.host,
         "verdict": str(report.verdict(machine)),
         "kind": machine.kind or None,
         "driver_version": machine.driver_version,
@@ -186,18 +189,18 @@ def _readings(gpu: FleetGpu, with_ids: bool) -> dict[str, Any]:
     return values | {"xids": None if gpu.xids is None else list(gpu.xids)}
 
 
-def _group(group: Group, name: Callable[[str], str]) -> dict[str, Any]:
+def _group(group: Group) -> dict[str, Any]:
     return {
         "kind": group.kind,
         "machines": len(group.machines),
         "gpus": group.gpus,
         "h2d": median_rate(group, "h2d"),
         "d2h": median_rate(group, "d2h"),
-        "hosts": [name(machine.host) for machine in group.machines],
+        "hosts": [machine.host for machine in group.machines],
     }
 
 
-def _fault(fault: Fault, name: Callable[[str], str]) -> dict[str, Any]:
+def _fault(fault: Fault) -> dict[str, Any]:
     first = fault.finding
     return {
         "rule": first.rule,
@@ -209,18 +212,16 @@ def _fault(fault: Fault, name: Callable[[str], str]) -> dict[str, Any]:
         "action": first.action,
         "worth_a_look": is_worth_a_look(first),
         "gpus": len(fault.places),
-        "hosts": [name(host) for host in fault.hosts],
+        "hosts": list(fault.hosts),
     }
 
 
-def _rows(
-    report: FleetReport, name: Callable[[str], str], *, with_ids: bool
-) -> list[dict[str, Any]]:
+def _rows(report: FleetReport, *, with_ids: bool) -> list[dict[str, Any]]:
     rows = []
     for machine in report.machines:
         for position, gpu in enumerate(machine.gpus):
             said = {
-                "host": name(machine.host),
+                "host": machine.host,
                 "gpu": gpu.index,
                 "driver": machine.driver_version,
                 "verdict": str(report.gpu_verdict(machine, position)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
@@ -43,7 +44,7 @@ def command(
         Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
     format: Annotated[
-        str, pick("format", "text, json, csv, ndjson, markdown, prometheus or github.")
+        str, pick("format", "text, json, csv, ndjson, markdown, html, prometheus or github.")
     ] = Format.TEXT,
     get: Get = None,
 ) -> Answer:
@@ -52,7 +53,7 @@ def command(
     from gpuadvise.advisor.backends.user_files import kept_pipes
     from gpuadvise.advisor.backends.worker_processes import usable_cores
     from gpuadvise.cli.exits import threshold
-    from gpuadvise.cli.fleet.answer import answer
+    from gpuadvise.cli.fleet.answer import answer, hashed
     from gpuadvise.cli.fleet.evaluate import report_on
     from gpuadvise.cli.fleet.gather import joined, judged_files, matching
 
@@ -66,6 +67,10 @@ def command(
         if not chosen and not left:
             raise _nothing(files, patterns, len(named))
         machines, unread = joined(judged_files(chosen, processes))
+    # What is written in another form than text may leave the house.
+    hidden = not show_hosts and (format != Format.TEXT or bool(get))
+    if hidden:
+        machines = [replace(machine, host=hashed(machine.host)) for machine in machines]
     inputs = {
         "paths": files if show_hosts else None,
         "host": patterns if show_hosts else None,
@@ -78,7 +83,7 @@ def command(
         [*left, *unread],
         inputs,
         limit=limit,
-        show_hosts=show_hosts,
+        hidden=hidden,
         with_ids=with_ids,
         full=all_lines,
     )

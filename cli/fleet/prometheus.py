@@ -59,10 +59,8 @@ _OF_A_GPU = (
 )  # fmt: skip
 
 
-def exposition(
-    report: FleetReport, unread_files: int, host_name: Callable[[str], str]
-) -> Iterator[str]:
-    """Yield the lines of all metrics; *host_name* gives what a machine is called there."""
+def exposition(report: FleetReport, unread_files: int) -> Iterator[str]:
+    """Yield the lines of all metrics."""
     verdicts = ((verdict, report.count(verdict)) for verdict in MachineVerdict)
     yield from _family(
         "fleet_machines",
@@ -70,68 +68,66 @@ def exposition(
         (({"verdict": str(verdict)}, count) for verdict, count in verdicts),
     )
     yield from _family("fleet_unread_files", "Files that could not be read.", [({}, unread_files)])
-    yield from _family("gpu_info", "1, with the model and the driver.", _infos(report, host_name))
+    yield from _family("gpu_info", "1, with the model and the driver.", _infos(report))
     yield from _family(
         "gpu_healthy",
         "1 healthy, 0 to look at; absent where not judged.",
-        _health(report, host_name),
+        _health(report),
     )
     for metric in _OF_A_GPU:
         yield from _family(
             metric.name,
             metric.help,
             (
-                ({"host": host_name(machine.host), **_gpu_labels(gpu)}, value)
+                ({"host": machine.host, **_gpu_labels(gpu)}, value)
                 for machine in report.machines
                 for gpu in machine.gpus
                 if (value := metric.value(gpu)) is not None
             ),
         )
+    yield from _family("gpu_finding", "1 for each finding of a check.", _findings(report))
     yield from _family(
-        "gpu_finding", "1 for each finding of a check.", _findings(report, host_name)
-    )
-    yield from _family(
-        "gpu_differs", "1 where a GPU or machine differs from its group.", _odd(report, host_name)
+        "gpu_differs", "1 where a GPU or machine differs from its group.", _odd(report)
     )
     yield from _family(
         "machine_copy_bytes_per_second",
         "Measured rate of pinned copies.",
         (
-            ({"host": host_name(machine.host), "direction": copy.direction}, copy.rate)
+            ({"host": machine.host, "direction": copy.direction}, copy.rate)
             for machine in report.machines
             for copy in machine.copies
         ),
     )
 
 
-def _infos(report: FleetReport, host_name: Callable[[str], str]) -> Iterator[tuple[Labels, int]]:
+def _infos(report: FleetReport) -> Iterator[tuple[Labels, int]]:
     for machine in report.machines:
         for gpu in machine.gpus:
-            labels = {"host": host_name(machine.host), **_gpu_labels(gpu), "model": gpu.model}
+            labels = {"host": machine.host, **_gpu_labels(gpu), "model": gpu.model}
             yield {**labels, "driver": machine.driver_version or ""}, 1
 
 
-def _health(report: FleetReport, host_name: Callable[[str], str]) -> Iterator[tuple[Labels, int]]:
+def _health(report: FleetReport) -> Iterator[tuple[Labels, int]]:
     for machine in report.machines:
         for position, gpu in enumerate(machine.gpus):
             verdict = report.gpu_verdict(machine, position)
             if verdict is not MachineVerdict.UNKNOWN:
-                labels = {"host": host_name(machine.host), **_gpu_labels(gpu)}
+                labels = {"host": machine.host, **_gpu_labels(gpu)}
                 yield labels, int(verdict is MachineVerdict.HEALTHY)
 
 
-def _findings(report: FleetReport, host_name: Callable[[str], str]) -> Iterator[tuple[Labels, int]]:
+def _findings(report: FleetReport) -> Iterator[tuple[Labels, int]]:
     for machine in report.machines:
         said = {(finding.gpu, finding.rule): finding.priority for finding in machine.findings}
         for (position, rule), priority in said.items():
             gpu = _gpu_labels_at(machine.gpus, position)
-            yield {"host": host_name(machine.host), **gpu, "rule": rule, "priority": priority}, 1
+            yield {"host": machine.host, **gpu, "rule": rule, "priority": priority}, 1
 
 
-def _odd(report: FleetReport, host_name: Callable[[str], str]) -> Iterator[tuple[Labels, int]]:
+def _odd(report: FleetReport) -> Iterator[tuple[Labels, int]]:
     gpus = {machine.host: machine.gpus for machine in report.machines}
     for item in report.differences:
-        labels = {"host": host_name(item.host), **_gpu_labels_at(gpus[item.host], item.gpu)}
+        labels = {"host": item.host, **_gpu_labels_at(gpus[item.host], item.gpu)}
         yield {**labels, "fact": item.fact, "priority": str(priority_of(item))}, 1
 
 

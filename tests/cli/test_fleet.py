@@ -194,7 +194,7 @@ def test_the_gate_knows_how_urgent_a_difference_is(
 def test_data_hashes_hosts_until_they_are_asked_for(cli, tmp_path: Path) -> None:
     folder = str(dumps(tmp_path / "d", 3, {1: "lanes"}))
     (tmp_path / "d" / "node-bad.json").write_text("junk")
-    for name in ("json", "csv", "ndjson", "prometheus"):
+    for name in ("json", "csv", "ndjson", "prometheus", "markdown", "html"):
         out = cli("fleet", folder, "--format", name).out
         assert "node" not in out.replace("node_exporter", "")
         assert hashed("node00001") in out
@@ -283,6 +283,8 @@ def test_every_kind_of_saved_answer_is_read(cli, tmp_path: Path) -> None:
         "a": "healthy", "b": "healthy", "c": "healthy", "d": "to look at", "e": "healthy",
         "f": verdicts["f"],
     }  # fmt: skip
+    temperatures = {m["host"]: m["gpus"][0]["temperature_celsius"] for m in result["machines"]}
+    assert (temperatures["a"], temperatures["b"], temperatures["c"]) == (56, 56, 61)
     faults = {fault["rule"]: fault for fault in result["faults"]}
     assert faults["busy-device"]["hosts"] == ["a", "b"]
     assert not faults["busy-device"]["worth_a_look"]
