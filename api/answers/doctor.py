@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from gpuadvise.api.answers.common import NotJudgedRecord
-from gpuadvise.api.answers.fields import BYTES, AnswerDeclaration, Count, May, Record, record
+from gpuadvise.api.answers.fields import (
+    BYTES,
+    WATTS,
+    AnswerDeclaration,
+    Count,
+    May,
+    NotNegative,
+    Record,
+    Share,
+    record,
+)
 
 
 @record
@@ -24,6 +34,20 @@ class DoctorGpus(Record):
     """UUID of the GPU."""
     pci_bus_id: str | None = None
     """PCI address."""
+    temperature_celsius: int | None = None
+    """Temperature, degrees Celsius."""
+    power_watts: Annotated[NotNegative, WATTS] | None = None
+    """Power drawn, watts."""
+    power_limit_watts: Annotated[NotNegative, WATTS] | None = None
+    """Power limit in force, watts."""
+    memory_used_bytes: Annotated[Count, BYTES] | None = None
+    """Memory that programs use, bytes."""
+    memory_total_bytes: Annotated[Count, BYTES] | None = None
+    """Memory, bytes."""
+    gpu_utilisation: Share | None = None
+    """Share of time in which anything ran."""
+    xids: tuple[int, ...] | None = None
+    """Xid errors in the kernel's log."""
 
 
 @record

@@ -170,7 +170,20 @@ def _gpu_record(gpu: Gpu, number: int, with_ids: bool) -> dict[str, Any]:
         "cuda_index": identity.cuda_index,
         "name": gpu.device.name,
         **ids,
+        **{name: plain(getattr(gpu.telemetry, name, None)) for name in _READINGS},
     }
+
+
+# What the line of a GPU says of it.
+_READINGS = (
+    "temperature_celsius",
+    "power_watts",
+    "power_limit_watts",
+    "memory_used_bytes",
+    "memory_total_bytes",
+    "gpu_utilisation",
+    "xids",
+)
 
 
 def _check_record(check: DoctorCheck) -> dict[str, Any]:

@@ -49,6 +49,13 @@ def test_a_busy_machine_is_judged_in_full(cli) -> None:
     assert statuses(answer["result"])["degraded-link"] == "ok"
 
 
+def test_the_data_has_what_the_line_of_a_gpu_says(cli) -> None:
+    (gpu,) = document(cli("doctor", "--from", BUSY, "--format", "json"))["result"]["gpus"]
+    assert (gpu["temperature_celsius"], round(gpu["power_watts"])) == (56, 690)
+    assert gpu["memory_used_bytes"] / gpu["memory_total_bytes"] == pytest.approx(0.0061, abs=1e-4)
+    assert cli("doctor", "--from", BUSY, "--get", "gpus.gpu_utilisation").out == "0.99\n"
+
+
 def test_clocks_and_link_of_an_idle_gpu_are_not_judged(cli) -> None:
     result = document(cli("doctor", "--from", IDLE, "--format", "json"))["result"]
     assert result["verdict"] == "healthy"
