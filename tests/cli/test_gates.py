@@ -491,7 +491,7 @@ def test_damaged_files_alone_are_bad_input(cli, files: dict[str, Path], line: st
         assert re.match(r'error: ".*broken.bin".* cannot be read\. Its ABI 0x0', ran.err)
 
 
-@pytest.mark.parametrize("form", ["text", "json", "csv", "ndjson", "markdown", "github"])
+@pytest.mark.parametrize("form", ["text", "json", "csv", "ndjson", "markdown", "html", "github"])
 @pytest.mark.parametrize(
     "line",
     [
@@ -506,7 +506,7 @@ def test_a_gate_names_the_gpu_that_nobody_named(
     cli, files: dict[str, Path], monkeypatch, line: str, form: str
 ) -> None:
     monkeypatch.setattr("gpuadvise.advisor.backends.choose.driver_present", lambda: False)
-    form = "ndjson" if "--batch" in line and form in ("json", "markdown") else form
+    form = "ndjson" if "--batch" in line and form in ("json", "markdown", "html") else form
     ran = cli(*line.format(**files).split(), "--fail-under", "50%", "--format", form)
     assert ran.code == 1
     assert "note: No live GPU: answered for NVIDIA H100" in ran.err

@@ -130,7 +130,7 @@ def test_a_field_that_no_entry_has(cli) -> None:
 
 # (line, some of what is offered, none of what is not)
 OFFERED = [
-    ("occupancy --format ", {"text", "json", "csv", "ndjson", "markdown", "github"}),
+    ("occupancy --format ", {"text", "json", "csv", "ndjson", "markdown", "html", "github"}),
     ("advise --format s", {"sarif"}),
     ("overlap --format c", {"csv", "code"}),
     ("occupancy --sweep ", {"block", "regs", "smem"}),
@@ -228,7 +228,7 @@ def test_completion_imports_no_command() -> None:
         ("occupancy --sweep bl", 3, ["block"]),
         ("occupancy --gpu H200", 3, ["H200-nvl", "H200-sxm"]),
         ("occupancy --gpu = h200", 4, ["h200-nvl", "h200-sxm"]),  # bash's words of --gpu=h200
-        ("occupancy --format =", 3, ["text", "json", "csv", "ndjson", "markdown", "github"]),
+        ("occupancy --format =", 3, ["text", "json", "csv", "ndjson", "markdown", "html", "github"]),
         ("occupancy --gpu = h200 --format = nd", 7, ["ndjson"]),
     ],
 )
