@@ -11,6 +11,10 @@ from gpuadvise.advisor.source.diagnostic import SourceRange
 
 # Larger files are no source code; docs/lint.md says what time and memory this takes.
 LARGEST = 64 << 20
+# What a file may take of a processor, its parsing and all questions together: forty times what the slowest of 700
+# headers of the CUDA toolkit takes, 0.75 us for a byte.
+MOST_FILE_SECONDS = 1.8
+MOST_FILE_SECONDS_PER_BYTE = 18e-6
 _PROBED = 8192
 _HIGH = bytes(range(128)) + b"?" * 128
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -99,6 +103,11 @@ def source_text(data: bytes, file: str) -> SourceText:
     if b"\0" in data[:_PROBED]:
         raise BadInput(f"{quoted_path(file)} is not source text: it holds zero bytes.")
     return SourceText(file, _readable(data))
+
+
+def most_seconds(size: int) -> float:
+    """Return how long a file of *size* bytes may keep a processor busy."""
+    return max(MOST_FILE_SECONDS, size * MOST_FILE_SECONDS_PER_BYTE)
 
 
 def too_costly(file: str) -> TooCostly:

@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import Unavailable
-from gpuadvise.advisor.source.text import too_costly
+from gpuadvise.advisor.source.text import most_seconds, too_costly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,10 +103,6 @@ _READ = 1 << 16  # bytes that the parser is given at a time
 # Nodes that questions about a file may look at: no header of the CUDA toolkit asks for one for each byte.
 MOST_WORK = 500_000
 MOST_WORK_PER_BYTE = 10
-# What a file may take of a processor, its parsing and all questions together: forty times what the slowest of 700
-# headers of the CUDA toolkit takes, 0.75 us for a byte.
-MOST_FILE_SECONDS = 1.8
-MOST_FILE_SECONDS_PER_BYTE = 18e-6
 _LOOKED_AT = 20_000  # nodes between two looks at the clock
 # Nodes of bodies that are held at once, some 250 bytes each.
 _MOST_HELD = 200_000
@@ -540,11 +536,6 @@ def _peak_memory() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def most_seconds(size: int) -> float:
-    """Return how long a file of *size* bytes may keep a processor busy."""
-    return max(MOST_FILE_SECONDS, size * MOST_FILE_SECONDS_PER_BYTE)
 
 
 def parse(text: bytes, file: str) -> Tree:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.observations import SUFFIXES
-from gpuadvise.advisor.source.tree import most_seconds
+from gpuadvise.advisor.source.text import most_seconds
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
@@ -192,13 +192,14 @@ def _mend(
 def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[SourceFile, int]:
     """Return the file after its fixes and how many there were; one fix may uncover another.
 
-    All rounds together take about as long as one file may: what is left then stays a fault.
+    The first reading and all rounds together take about as long as one file may: what is left then
+    stays a fault. A round parses the file before and after its fixes and reads it again.
     """
     from gpuadvise.advisor.source.fixes import mended
 
-    count, deadline = 0, time.process_time() + most_seconds(len(source.data)) / 2
+    count, end = 0, time.process_time() - source.seconds + most_seconds(len(source.data))
     for _ in range(_MOST_ROUNDS):
-        if time.process_time() > deadline:
+        if time.process_time() + 2 * source.seconds > end:
             break
         result = mended(source.data, source.linted.diagnostics, python=source.python)
         if not result.fixed:

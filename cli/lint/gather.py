@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ class SourceFile:
     python: bool
     lacking: Unavailable | None = None  # what would have to be installed to read it
     cells: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # of a notebook's lines
+    seconds: float = 0.0  # of a processor that reading it took
     known: int = 0  # findings that a baseline has already
 
     def lines(self) -> list[str]:
@@ -158,12 +160,14 @@ def _read(path: str) -> bytes:
 
 def linted_source(path: str, data: bytes, select: Collection[str], *, python: bool) -> SourceFile:
     """Return what *data*, the content of *path*, shows of the rules *select*."""
+    began = time.process_time()
     if python:
         linted = lint_python(data, path, select=select)
     else:
         build = UNKNOWN_BUILD if path == STDIN else build_of(path)
         linted = lint_cuda(data, path, select=select, build=build)
-    return SourceFile(path=path, data=data, linted=linted, python=python)
+    seconds = time.process_time() - began
+    return SourceFile(path=path, data=data, linted=linted, python=python, seconds=seconds)
 
 
 # C++ that launches kernels and calls the runtime; what is no source by its name is told by content.

@@ -228,7 +228,11 @@ def test_completion_imports_no_command() -> None:
         ("occupancy --sweep bl", 3, ["block"]),
         ("occupancy --gpu H200", 3, ["H200-nvl", "H200-sxm"]),
         ("occupancy --gpu = h200", 4, ["h200-nvl", "h200-sxm"]),  # bash's words of --gpu=h200
-        ("occupancy --format =", 3, ["text", "json", "csv", "ndjson", "markdown", "html", "github"]),
+        (
+            "occupancy --format =",
+            3,
+            ["text", "json", "csv", "ndjson", "markdown", "html", "github"],
+        ),
         ("occupancy --gpu = h200 --format = nd", 7, ["ndjson"]),
     ],
 )

@@ -283,3 +283,41 @@ def test_a_size_beyond_a_float_is_not_known(cli, tmp_path: Path) -> None:
     ran = cli("advise", str(tmp_path / "page.csv"), "--json")
     assert ran.code in (0, 3), ran.err
     assert "itself failed" not in ran.err
+
+
+PYTHON = "import torch\nloader = torch.utils.data.DataLoader(d, batch_size=8)\nfor x in loader:\n    x = x.cuda()\n"
+SCRIPTS = {
+    "waits": PYTHON + '    t = torch.zeros(8).to("cuda")\n    torch.cuda.synchronize()\n' * 1500,
+    "names": PYTHON + "d = e\ne = d\n" * 4000 + "    \nx.to(d)\n" * 4000,
+    "loaders": PYTHON + "l = torch.utils.data.DataLoader(d, 8)\nfor x in l: x.cuda\n" * 1700,
+    "loaders of a name": PYTHON + "l = torch.utils.data.DataLoader(d, 8)\n" * 400
+    + "for x in l: x.cuda()\n" * 800,
+    "branches": PYTHON + "if x.cuda(): pass\n" + "elif time.time(): a.step()\n" * 900,
+    "classes": PYTHON + "".join(" " * n + "class A:\n" for n in range(80)) + " " * 80 + "f(x.cuda());" * 7000,
+    "loops": PYTHON + "".join(" " * n + "for x in loader:\n" for n in range(18))
+    + " " * 18 + "opt.step();x.cuda();loss.backward();" * 2700,
+    "blocks": PYTHON + "n = 3\nn = 4\n" * 2000 + "import cupy\nk = cupy.RawKernel()\n" + "k(1, n)\n" * 5000,
+    "sums": PYTHON + "x.cuda(" + "a + " * 900 + "b)\n" + "f(" * 150 + ")" * 150,
+}  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its limits of memory are Linux's")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_hostile_script_ends_soon(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.py"
+    source.write_text(SCRIPTS[name][:100_000])
+    code, _ = hold_to_limits("lint", str(source), "--fail-on", "high")
+    assert code in (0, 1, 3)
+
+
+def test_a_script_that_takes_too_long_is_not_judged_and_no_gate_passes(
+    cli, monkeypatch, tmp_path: Path
+) -> None:
+    reader = "gpuadvise.advisor.source.python.module.most_seconds"
+    monkeypatch.setattr(reader, lambda size: -1.0)
+    source = tmp_path / "k.py"
+    source.write_text(SCRIPTS["waits"])
+    (left,) = json.loads(cli("lint", str(source), "--json").out)["result"]["not_judged"]
+    assert "far more than code of its size" in left["reason"]
+    assert cli("lint", str(source), "--fail-on", "high").code == 3
+    assert cli("advise", str(source), "--gpu", "h100", "--fail-on", "high").code in (2, 3)

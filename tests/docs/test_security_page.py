@@ -10,6 +10,7 @@ from gpuadvise.advisor.binaries import folder, wheel
 from gpuadvise.advisor.description import files
 from gpuadvise.advisor.profiles import ncu_file
 from gpuadvise.advisor.source import preprocessor, text, tree
+from gpuadvise.advisor.source.python import module
 from gpuadvise.advisor.timelines import activities, read
 from gpuadvise.cli import saved_answer
 
@@ -23,10 +24,11 @@ ROWS = {
         tree.MOST_SECONDS_PER_BYTE * 1e6, tree.MOST_MEMORY // MIB, tree.MOST_MEMORY_PER_BYTE,
     ),
     "CUDA, rules": (tree.MOST_WORK, tree.MOST_WORK_PER_BYTE),
-    "CUDA, all of a file": (
-        tree.MOST_FILE_SECONDS, tree.MOST_FILE_SECONDS / tree.MOST_FILE_SECONDS_PER_BYTE / 1000,
-        tree.MOST_FILE_SECONDS_PER_BYTE * 1e6,
+    "CUDA or Python, all of a file": (
+        text.MOST_FILE_SECONDS, text.MOST_FILE_SECONDS / text.MOST_FILE_SECONDS_PER_BYTE / 1000,
+        text.MOST_FILE_SECONDS_PER_BYTE * 1e6,
     ),
+    "Python": (module.LARGEST // MIB, module._DEEPEST),
     "CUDA, conditional compilation": (
         preprocessor.MOST_WORK // MIB, preprocessor.MOST_WORK_PER_BYTE,
     ),

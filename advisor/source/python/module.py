@@ -1,9 +1,13 @@
-"""A Python file as facts: functions, loops, and what names stand for. Nothing is imported or run."""
+"""A Python file as facts: functions, loops, and what names stand for. Nothing is imported or run.
+
+What rules look at is counted, and a file that keeps them busy far longer than code does is refused.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+import time
 import warnings
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.diagnostic import Diagnostic
+from gpuadvise.advisor.source.text import most_seconds, too_costly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +34,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 # A file that nests deeper is an attack on the parser.
 _DEEPEST = 200
+_LOOKED_AT = 20_000  # nodes between two looks at the clock
 _BRACKET = re.compile(rb"[][(){}]")
 
 
@@ -52,6 +58,12 @@ class PythonModule:
     tensors: Tensors | None = None
     steps: Steps | None = None
     reads: Sequence[Read] | None = None
+    # Names that are parameters, counted on, or counted through: not only what is assigned to them.
+    changed: set[str] = field(default_factory=set)
+    # Whether a name stands for a GPU, followed through so many names before.
+    gpu_names: dict[tuple[str, int], bool] = field(default_factory=dict)
+    deadline: float = float("inf")  # of the processor's time
+    _until_look: int = _LOOKED_AT
 
     def bound_in(self, statement: ast.stmt) -> set[str]:
         """Return the names that the lines of *statement* bind."""
@@ -59,10 +71,31 @@ class PythonModule:
         last = bisect_left(self.stored, ((statement.end_lineno or statement.lineno) + 1, ""))
         return {name for _, name in self.stored[first:last]}
 
+    def count_work(self, nodes: int) -> None:
+        """Count *nodes* that a rule looks at; raises TooCostly when they take far too long."""
+        self._until_look -= nodes
+        if self._until_look < 0:
+            self._until_look = _LOOKED_AT
+            if time.process_time() > self.deadline:
+                raise too_costly(self.text.file)
+
+    def walk(self, top: ast.AST) -> Iterator[ast.AST]:
+        """Yield *top* and the nodes below it; what stands in nested ones is walked again and again."""
+        for node in ast.walk(top):
+            self.count_work(1)
+            yield node
+
+    def values_of(self, name: str) -> list[ast.expr]:
+        """Return what the file assigns to *name*."""
+        values = self.assigned.get(name, [])
+        self.count_work(len(values))
+        return values
+
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes around *node*, from the inside out."""
         above = self.parents.get(node)
         while above is not None:
+            self.count_work(1)
             yield above
             above = self.parents.get(above)
 
@@ -98,6 +131,7 @@ class PythonModule:
         return known
 
     def _dotted(self, node: ast.AST) -> str:
+        self.count_work(1)
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -138,8 +172,10 @@ class PythonModule:
 def read_python(text: SourceText) -> PythonModule:
     """Return the facts of a Python file.
 
-    Raises BadInput when it is no Python, too large or too deeply nested.
+    Raises BadInput when it is no Python, too large or too deeply nested, and TooCostly when it takes
+    far longer than code does; rules that ask it on may find the same.
     """
+    deadline = time.process_time() + most_seconds(len(text.content))
     if len(text.content) > LARGEST:
         raise BadInput(
             f"{quoted_path(text.file)} has {len(text.content):,} bytes of Python; lint reads up to {LARGEST:,}.",
@@ -158,7 +194,7 @@ def read_python(text: SourceText) -> PythonModule:
         raise BadInput(f"{quoted_path(text.file)}{place}: this is not Python 3.") from None
     except (RecursionError, MemoryError):
         raise BadInput(f"{quoted_path(text.file)} is nested too deeply to read.") from None
-    return _walked(PythonModule(text, tree))
+    return _walked(PythonModule(text, tree, deadline=deadline))
 
 
 def _depth(content: bytes) -> int:
@@ -202,6 +238,7 @@ def _walked(module: PythonModule) -> PythonModule:
         if note is not None:
             note(module, node)
     module.stored.sort()
+    module.count_work(len(nodes))
     return module
 
 
@@ -224,6 +261,11 @@ def _note_annotated(module: PythonModule, node: ast.AnnAssign) -> None:
         module.assigned.setdefault(node.target.id, []).append(node.value)
 
 
+def _note_changed(module: PythonModule, node: ast.AugAssign | ast.For) -> None:
+    if isinstance(node.target, ast.Name):
+        module.changed.add(node.target.id)
+
+
 def _note_name(module: PythonModule, node: ast.Name) -> None:
     if isinstance(node.ctx, ast.Store):
         module.stored.append((node.lineno, node.id))
@@ -243,6 +285,9 @@ def _note_import_from(module: PythonModule, node: ast.ImportFrom) -> None:
 
 _NOTES: dict[type[ast.AST], Callable[[PythonModule, Any], None]] = {
     ast.Call: lambda module, node: module.calls.append(node),
+    ast.arg: lambda module, node: module.changed.add(node.arg),
+    ast.AugAssign: _note_changed,
+    ast.For: _note_changed,
     ast.Assign: _note_assign,
     ast.AnnAssign: _note_annotated,
     ast.Name: _note_name,

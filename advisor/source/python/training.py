@@ -88,8 +88,12 @@ def is_cuda_device(module: PythonModule, target: ast.expr, depth: int = 0) -> bo
             isinstance(v, ast.Constant) and str(v.value).startswith("cuda") for v in target.values
         )
     if isinstance(target, ast.Name):
-        values = module.assigned.get(target.id, ())
-        return any(is_cuda_device(module, value, depth + 1) for value in values)
+        asked = target.id, depth
+        if asked not in module.gpu_names:
+            module.gpu_names[asked] = any(
+                is_cuda_device(module, value, depth + 1) for value in module.values_of(target.id)
+            )
+        return module.gpu_names[asked]
     return False
 
 

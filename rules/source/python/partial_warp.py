@@ -93,7 +93,7 @@ def _threads(module: PythonModule, block: ast.expr) -> int | None:
             threads *= value
         return threads
     if isinstance(block, ast.Name):
-        values = module.assigned.get(block.id, [])
+        values = module.values_of(block.id)
         if len(values) == 1 and isinstance(values[0], ast.Tuple):
             return _threads(module, values[0])
     return _number(module, block)
@@ -103,13 +103,9 @@ def _number(module: PythonModule, node: ast.expr, depth: int = 0) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.Name) and depth < _DEEPEST:
-        values = module.assigned.get(node.id, [])
-        changed = any(
-            isinstance(n, (ast.AugAssign, ast.For, ast.arg))
-            and node.id in {getattr(n, "arg", ""), getattr(getattr(n, "target", None), "id", "")}
-            for n in module.nodes
-        )
-        return _number(module, values[0], depth + 1) if len(values) == 1 and not changed else None
+        values = module.values_of(node.id)
+        constant = len(values) == 1 and node.id not in module.changed
+        return _number(module, values[0], depth + 1) if constant else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and depth < _DEEPEST:
         left, right = _number(module, node.left, depth + 1), _number(module, node.right, depth + 1)
         return left * right if left is not None and right is not None else None

@@ -34,11 +34,16 @@ _ACTION = "Leave it out: work in one stream runs in order, and reading a value w
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.cuda.synchronize()`` in every iteration, other than to measure time."""
-    for call in module.calls:
-        if module.name_of(call.func) != "torch.cuda.synchronize":
-            continue
+    waits = [c for c in module.calls if module.name_of(c.func) == "torch.cuda.synchronize"]
+    if not waits or _names_a_timer(module):
+        return
+    timed = _timed_functions(module)
+    for call in waits:
         loop = module.loop_around(call)
-        if loop is None or conditional_in(module, call, loop) or _is_measuring(module, call):
+        if loop is None or conditional_in(module, call, loop):
+            continue
+        function = module.function_of(call)
+        if function in timed or _is_named_for_measuring(function):
             continue
         yield module.diagnostic(
             "synchronizations-in-loops", call,
@@ -47,18 +52,23 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _is_measuring(module: PythonModule, call: ast.Call) -> bool:
-    """Whether the function around *call* reads clocks or events, or its name says so."""
-    function = module.function_of(call)
+def _timed_functions(module: PythonModule) -> set[ast.AST]:
+    """Return the functions that read clocks or events."""
+    functions = set()
+    for call in module.calls:
+        called = module.name_of(call.func)
+        if called in CLOCKS or "Event" in called or "profil" in called.lower():
+            functions.add(module.function_of(call))
+    return functions
+
+
+def _is_named_for_measuring(function: ast.AST) -> bool:
     name = getattr(function, "name", "").lower()
-    if any(word in name for word in ("bench", "time", "profile", "test", "warm", "measure")):
-        return True
-    for neighbour in module.calls:
-        called = module.name_of(neighbour.func)
-        measures = called in CLOCKS or "Event" in called or "profil" in called.lower()
-        if measures and module.function_of(neighbour) is function:
-            return True
-    # A timer in a helper of this file may be what the loop waits for.
+    return any(word in name for word in ("bench", "time", "profile", "test", "warm", "measure"))
+
+
+def _names_a_timer(module: PythonModule) -> bool:
+    """Whether a timer in a helper of this file may be what a loop waits for."""
     words = module.text.content.lower()
     return any(mark in words for mark in _TIMERS) or any(
         word in module.text.file.lower() for word in ("bench", "test")

@@ -43,7 +43,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 clock is not None
                 and start is not None
                 and pending is not None
-                and _subtracts(statement, names)
+                and _subtracts(module, statement, names)
             ):
                 yield module.diagnostic(
                     "unsynchronized-timing", clock,
@@ -74,26 +74,26 @@ def _clock_in(module: PythonModule, statement: ast.stmt) -> ast.Call | None:
     return next(
         (
             n
-            for n in ast.walk(statement)
+            for n in module.walk(statement)
             if isinstance(n, ast.Call) and module.name_of(n.func) in CLOCKS
         ),
         None,
     )
 
 
-def _subtracts(statement: ast.stmt, names: set[str]) -> bool:
+def _subtracts(module: PythonModule, statement: ast.stmt, names: set[str]) -> bool:
     return any(
         isinstance(n, ast.BinOp)
         and isinstance(n.op, ast.Sub)
         and isinstance(n.right, ast.Name)
         and n.right.id in names
-        for n in ast.walk(statement)
+        for n in module.walk(statement)
     )
 
 
 def _waits(module: PythonModule, statement: ast.stmt) -> bool:
     """Whether something in *statement* waits for the GPU, or may: any call that is not known."""
-    for node in ast.walk(statement):
+    for node in module.walk(statement):
         if isinstance(node, ast.Call):
             name = module.name_of(node.func)
             last = node.func.attr if isinstance(node.func, ast.Attribute) else name
@@ -111,7 +111,7 @@ def _waits(module: PythonModule, statement: ast.stmt) -> bool:
 
 def _gpu_work(module: PythonModule, statement: ast.stmt) -> ast.AST | None:
     """Return a call that surely queues GPU work: of a model or tensor that the file moved."""
-    for node in ast.walk(statement):
+    for node in module.walk(statement):
         if isinstance(node, ast.Call):
             name = module.name_of(node.func)
             if name in ("torch.matmul", "torch.mm", "torch.bmm"):
@@ -131,7 +131,7 @@ def _on_gpu(module: PythonModule, nodes: list[ast.expr]) -> bool:
     for node in nodes:
         if not isinstance(node, ast.Name):
             continue
-        for value in module.assigned.get(node.id, ()):
+        for value in module.values_of(node.id):
             if isinstance(value, ast.Call):
                 if is_cuda_move(module, value):
                     return True

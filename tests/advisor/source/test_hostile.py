@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.errors import BadInput, TooCostly
+from gpuadvise.advisor.source import text as source_text
 from gpuadvise.advisor.source import tree
 from gpuadvise.advisor.source.text import LARGEST
 from gpuadvise.advisor.source.tree import LARGEST_PIECE, PIECE, pieces_of
@@ -157,8 +158,10 @@ def test_a_file_may_keep_a_processor_busy_for_so_long(
     share: float, judged: bool, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Linear in its size: parsing and all questions together."""
-    most = tree.most_seconds(len(STORES))
-    assert most == len(STORES) * tree.MOST_FILE_SECONDS_PER_BYTE > tree.MOST_FILE_SECONDS
+    most = source_text.most_seconds(len(STORES))
+    assert (
+        most == len(STORES) * source_text.MOST_FILE_SECONDS_PER_BYTE > source_text.MOST_FILE_SECONDS
+    )
     now = [0.0]
     took = most * share
     name = "_tree_of" if where == "parser" else "inside"
@@ -179,8 +182,12 @@ def test_a_file_may_keep_a_processor_busy_for_so_long(
 
 
 def test_a_small_file_has_as_long_as_one_of_100_kilobytes() -> None:
-    assert tree.most_seconds(0) == tree.most_seconds(100_000) == tree.MOST_FILE_SECONDS
-    assert tree.most_seconds(10**6) == pytest.approx(18)
+    assert (
+        source_text.most_seconds(0)
+        == source_text.most_seconds(100_000)
+        == source_text.MOST_FILE_SECONDS
+    )
+    assert source_text.most_seconds(10**6) == pytest.approx(18)
 
 
 def test_a_parser_that_is_slow_stops_at_the_bound_of_the_file(monkeypatch) -> None:
