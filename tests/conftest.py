@@ -5,14 +5,19 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 from nvidia_wheels import REQUIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GOLDEN = "--update-golden"
 INSTALLED = "--installed-wheel"
@@ -164,3 +169,16 @@ def moods(stub_folder: Path, monkeypatch: pytest.MonkeyPatch):
 
     give()
     return give
+
+
+@pytest.fixture
+def default_signals() -> Iterator[None]:
+    """Signals as a terminal leaves them: a shell has what it runs in the background ignore some."""
+    names = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP")
+    ours = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    ignored = [number for number in ours if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)

@@ -333,7 +333,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def streaming(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def streaming(tmp_path: Path, default_signals: None) -> Iterator[subprocess.Popen[bytes]]:
     """The program with two others, in a group of their own, once it writes; nobody reads on."""
     script, file = tmp_path / "streaming.py", tmp_path / "k.ndjson"
     script.write_text(_RUN)

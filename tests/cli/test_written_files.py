@@ -132,6 +132,7 @@ def test_a_home_that_is_a_file_is_said(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT"])
 @pytest.mark.parametrize("command", ["advise", "timeline"])
+@pytest.mark.usefixtures("default_signals")
 def test_the_copy_of_a_pipe_goes_with_a_signal(command: str, name: str, tmp_path: Path) -> None:
     pipe, room = tmp_path / "pipe.json", tmp_path / "tmp"
     os.mkfifo(pipe)
