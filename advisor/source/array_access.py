@@ -118,6 +118,14 @@ def _goes_on(context: RuleContext, access: Node, stride: LaneStride) -> bool:
 
 def array_access(context: RuleContext, access: Node) -> ArrayAccess | None:
     """Return what the subscript *access* reaches; None where it is no array of the caller, or not known."""
+    known = context.array_accesses
+    if access.index not in known:
+        known[access.index] = None  # of a pointer that leads to itself nothing is known
+        known[access.index] = _reached(context, access)
+    return known[access.index]
+
+
+def _reached(context: RuleContext, access: Node) -> ArrayAccess | None:
     if len(access.children) != 2 or len(access.children[1].children) != 1:
         return None
     base = bare(access.children[0])

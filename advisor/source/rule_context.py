@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from gpuadvise.advisor.source.array_access import ArrayAccess
     from gpuadvise.advisor.source.cuda_file import CudaFile
     from gpuadvise.advisor.source.launches import Launches
     from gpuadvise.advisor.source.scopes import SourceFunction, Variable
@@ -48,6 +49,7 @@ class RuleContext:
     function: SourceFunction
     launches: Launches
     lane_strides: dict[tuple[str, int], LaneStride | None] = field(default_factory=dict)
+    array_accesses: dict[int, ArrayAccess | None] = field(default_factory=dict)
     _variances: Variances | None = field(default=None)
     _calls: dict[str, list[Node]] | None = field(default=None)
     _assigned: dict[tuple[int, bool], set[str]] = field(default_factory=dict)

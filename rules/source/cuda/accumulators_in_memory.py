@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.array_access import array_access
@@ -18,12 +19,15 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
 
+_UPDATING = re.compile(rb"\]\s*[-+*|&^]?=")
 _UPDATES = frozenset(("+=", "-=", "*=", "|=", "&=", "^="))
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find elements of the caller's arrays that each iteration updates, the same one every time; one per loop."""
-    if context.function.place is not ExecutionSpace.KERNEL or not context.function.says(b"="):
+    if context.function.place is not ExecutionSpace.KERNEL or not context.function.matches(
+        _UPDATING
+    ):
         return
     reported: set[tuple[int, str]] = set()
     for update in context.function.nodes("assignment_expression"):

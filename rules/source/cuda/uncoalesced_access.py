@@ -43,6 +43,7 @@ _PRODUCT = re.compile(
     rb"|\b(?:int|unsigned|long|u?int\w*|auto|\w+_t|const \w+|INDEX\w*)\s+(?:\w+\s*=[^;=,]*,\s*)*\w+"
     rb"\s*=[^;=]*(?:\*(?!\s*(?:block|grid))|<<)"
 )
+_MULTIPLE = re.compile(rb"\*\s*[\dA-Z]|[\dA-Z]\s*\*|<<")
 _FIELD_OF_ELEMENT = re.compile(rb"\]\s*\.")
 _SPARSE = number(
     4.0, "bytes moved for each that is used", "", "our judgement: of smaller ones L1 keeps the rest"
@@ -79,7 +80,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "load the rows into shared memory with neighbouring threads on neighbouring elements.",
             stride=_distance(stride), minor=narrow,
         )  # fmt: skip
-    yield from _parts_of_elements(context, reported)
+    if context.function.matches(_FIELD_OF_ELEMENT) or context.function.matches(_MULTIPLE):
+        yield from _parts_of_elements(context, reported)
 
 
 def _may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bool:
