@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
 from gpuadvise.advisor.source.diagnostic import LintedFile
@@ -18,7 +16,7 @@ from gpuadvise.advisor.source.launches import Launches
 from gpuadvise.advisor.source.notebook import SUFFIX, read_notebook
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.suppressions import suppressed, suppressions_in
-from gpuadvise.advisor.source.text import SourceText, source_text
+from gpuadvise.advisor.source.text import SourceText, source_text, too_costly
 from gpuadvise.rules.source import CUDA_RULES, OPT_IN, PYTHON_RULES, cuda_check, python_check
 
 if TYPE_CHECKING:
@@ -78,8 +76,8 @@ def lint_python(
         found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
         try:
             diagnostics = {(d.rule, d.where.start): d for d in found}
-        except RecursionError:
-            raise BadInput(f"{quoted_path(file)} is nested too deeply to judge.") from None
+        except RecursionError:  # branches behind hundreds of branches
+            raise too_costly(file) from None
         return _linted(text, diagnostics.values(), selected)
 
 
