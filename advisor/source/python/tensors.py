@@ -109,6 +109,10 @@ _HOST_ATTRIBUTES = frozenset(
 )
 _NO_RESULT = frozenset(("print", "len", "isinstance", "str", "repr", "range", "int", "float", "bool",
                         "type", "id", "round", "hasattr", "format", "open"))  # fmt: skip
+# Methods of so many classes that a name before them says nothing: optimizer.step(), model.train().
+_COMMON_METHODS = frozenset(
+    ("step", "train", "eval", "forward", "backward", "update", "reset", "to", "get", "close")
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _DEEPEST = 120
 # Without one of these nothing of a file is known to be on a GPU, or to be on its way there.
@@ -162,6 +166,9 @@ class Tensors:
             name = call.func.id
         elif isinstance(call.func, ast.Attribute):
             name = call.func.attr
+            owner = call.func.value
+            if name in _COMMON_METHODS and not (isinstance(owner, ast.Name) and owner.id == "self"):
+                return None
         named = self._functions.get(name, ())
         if len(named) != 1:
             return None
@@ -882,6 +889,11 @@ def _is_dtype(call: ast.Call) -> bool:
     return bool(re.match(r"(?:b?float|int|uint|bool|half|long|double|dtype|complex)", name))
 
 
+_SIZES = re.compile(
+    r"n$|n_|num|.*(?:size|count|dim|length|width|height|batch|shape)s?$", re.IGNORECASE
+)
+
+
 def _is_shape(call: ast.Call, given: list[Value | None]) -> bool:
     """Whether a constructor of the old kind is given sizes, not data."""
     if not call.args:
@@ -891,6 +903,8 @@ def _is_shape(call: ast.Call, given: list[Value | None]) -> bool:
     first = call.args[0]
     if isinstance(first, ast.Constant):
         return isinstance(first.value, int)
+    if _SIZES.match(getattr(first, "attr", getattr(first, "id", ""))):
+        return True
     value = given[0]
     return (
         isinstance(first, ast.Call)

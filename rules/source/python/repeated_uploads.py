@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of, works_on_gpu
@@ -13,7 +15,6 @@ from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
 from gpuadvise.rules.sources import pytorch_tuning_guide
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
@@ -23,11 +24,14 @@ _ACTION = (
     "Upload all of it once before the loop and index it on the GPU, or fill a pinned buffer and copy it with "
     "non_blocking=True."
 )
+_EACH_STEP = re.compile(
+    r"(?:^|_)(?:step|prepare|execute|forward|schedule|decode|prefill|sample|compute_logits)(?:_|$)"
+)
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.tensor(values, device=gpu)`` and ``torch.tensor(values).to(gpu)`` in every round or call."""
-    if is_test(module) or not works_on_gpu(module):
+    if is_test(module) or not (works_on_gpu(module) or b"device=" in module.text.content):
         return
     steps, tensors = steps_of(module), tensors_of(module)
     uploads: list[ast.Call] = []
@@ -49,12 +53,21 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         in_step = steps.training_loop(call) is not None or (
             steps.is_repeated(call) and steps.runs_always(call)
         )
-        if in_step or forward_of(module, call) is not None:
+        if in_step or forward_of(module, call) is not None or _is_of_each_step(module, call):
             yield module.diagnostic(
                 "repeated-uploads", call,
-                "Each round copies values from pageable host memory, and the host waits for the copy.",
+                "Each round or call copies values from pageable host memory, and the host waits for the copy.",
                 _ACTION,
             )  # fmt: skip
+
+
+def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
+    """Whether a function that a server or trainer calls in each step uploads what it is given, by its name."""
+    name = getattr(module.function_of(call), "name", "")
+    data = tensors_of(module)[call]
+    maker = data.maker if data is not None and data.maker is not None else call
+    constant = not maker.args or isinstance(maker.args[0], ast.Constant)
+    return bool(_EACH_STEP.search(name)) and not constant and module.loop_around(call) is None
 
 
 CHECK = PythonCheck(

@@ -101,3 +101,17 @@ def in_else():
         work(i)
     else:
         t = torch.tensor([1], device=device)
+
+
+# case: a function of each step
+class Runner:
+    def prepare_inputs(self, lengths):
+        return torch.tensor(lengths, device=self.device)  # expect: repeated-uploads
+
+    # case: when it starts
+    def __init__(self, lengths):
+        self.lengths = torch.tensor(lengths, device=self.device)
+
+    # case: a constant of each step
+    def step(self):
+        return torch.tensor(0.5, device=self.device)
