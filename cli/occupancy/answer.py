@@ -9,11 +9,11 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.evaluate import examined
-from gpuadvise.cli.occupancy.request import question, question_with_block
+from gpuadvise.cli.occupancy.request import echo, flat, question, question_with_block
 from gpuadvise.cli.options import flag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.block_sizes import Suggestion
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.occupancy.evaluate import OccupancyCase
-    from gpuadvise.cli.occupancy.request import LaunchRequest, OccupancyRequest
+    from gpuadvise.cli.occupancy.request import OccupancyRequest
     from gpuadvise.cli.render.svg import Picture
 
 
@@ -57,38 +57,6 @@ def result(case: OccupancyCase) -> dict[str, Any]:
         "carveout": case.carveout and _carveout(case.carveout),
         "clusters": clusters,
         **{name: waves.get(name) for name in _MORE_WAVES},
-    }
-
-
-def flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *row* for CSV: each member of ``limits`` and its like under its ``--get`` path."""
-    cells: dict[str, Any] = {}
-    for key, value in row.items():
-        if isinstance(value, dict):
-            cells.update({f"{key}.{name}": item for name, item in flat(value).items()})
-        else:
-            cells[key] = value
-    return cells
-
-
-def echo(request: LaunchRequest) -> dict[str, Any]:
-    """Return the question as it was understood, for ``input``."""
-    launch = request.launch
-    return {
-        "regs": launch.registers,
-        "block": list(launch.block_dim or (launch.threads, 1, 1)),
-        "smem": launch.static_shared,
-        "dynamic_smem": launch.dynamic_shared,
-        "smem_per_thread": launch.dynamic_per_thread,
-        "barriers": launch.barriers,
-        "cluster": list(launch.cluster_dim),
-        "nonportable_cluster": launch.nonportable_cluster,
-        "grid": list(launch.grid_dim) if launch.grid_dim else None,
-        "elements": request.elements,
-        "carveout": launch.carveout,
-        "cache": launch.cache,
-        "launch_bounds": [launch.max_threads, request.min_blocks] if launch.max_threads else None,
-        "no_opt_in": not launch.optin,
     }
 
 

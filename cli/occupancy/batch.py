@@ -17,7 +17,6 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.emit import complain, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import GITHUB, Format
-from gpuadvise.cli.occupancy.answer import flat
 from gpuadvise.cli.occupancy.batch_input import (
     arrivals,
     csv_reader,
@@ -26,7 +25,7 @@ from gpuadvise.cli.occupancy.batch_input import (
     opened,
     text_of,
 )
-from gpuadvise.cli.occupancy.request import NEEDED, fields
+from gpuadvise.cli.occupancy.request import NEEDED, fields, flat
 from gpuadvise.cli.render.github import annotation
 from gpuadvise.cli.render.json import compact
 from gpuadvise.cli.render.rows import PLAIN, Lines, cell

@@ -215,3 +215,35 @@ class OccupancyRequest(NamedTuple):  # made at every start, in an eighth of a da
         """Return the exit code for *occupancies*, and a note if one is below the threshold."""
         lowest = min(answer.occupancy for answer in occupancies)
         return fails_under("occupancy", lowest, self.threshold)
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *row* for CSV: each member of ``limits`` and its like under its ``--get`` path."""
+    cells: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            cells.update({f"{key}.{name}": item for name, item in flat(value).items()})
+        else:
+            cells[key] = value
+    return cells
+
+
+def echo(request: LaunchRequest) -> dict[str, Any]:
+    """Return the question as it was understood, for ``input``."""
+    launch = request.launch
+    return {
+        "regs": launch.registers,
+        "block": list(launch.block_dim or (launch.threads, 1, 1)),
+        "smem": launch.static_shared,
+        "dynamic_smem": launch.dynamic_shared,
+        "smem_per_thread": launch.dynamic_per_thread,
+        "barriers": launch.barriers,
+        "cluster": list(launch.cluster_dim),
+        "nonportable_cluster": launch.nonportable_cluster,
+        "grid": list(launch.grid_dim) if launch.grid_dim else None,
+        "elements": request.elements,
+        "carveout": launch.carveout,
+        "cache": launch.cache,
+        "launch_bounds": [launch.max_threads, request.min_blocks] if launch.max_threads else None,
+        "no_opt_in": not launch.optin,
+    }

@@ -20,8 +20,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.occupancy.answer import echo, flat
-from gpuadvise.cli.occupancy.request import question
+from gpuadvise.cli.occupancy.request import echo, flat, question
 from gpuadvise.cli.occupancy.text import NOUNS, impossible, tone
 from gpuadvise.cli.options import OPTIONS, flag, named
 

@@ -24,7 +24,17 @@ def no_process(*_, **__): raise OSError(138, "processes are not supported")
 threading.Thread.start, os.fork, subprocess.Popen = no_thread, no_process, no_process
 del os.sched_getaffinity
 """
-PYTHON = "import torch\nfor i in range(3):\n    print(torch.zeros(3).cuda().item())\n"
+PYTHON = """\
+import torch
+
+
+def train(model, loader, optimizer):
+    for batch, labels in loader:
+        noise = torch.zeros(64).to("cuda")
+        loss = model(batch.cuda() + noise, labels)
+        loss.backward()
+        optimizer.step()
+"""
 CUDA = "__global__ void k(float *x) { x[threadIdx.x * 2] = 1.0; }\n"
 DESCRIBED = '{"gpu": "h200", "regs": 72, "block": 100}\n'
 
