@@ -18,8 +18,7 @@ from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.occupancy.answer import echo
-from gpuadvise.cli.occupancy.request import question
+from gpuadvise.cli.occupancy.request import echo, question
 from gpuadvise.cli.occupancy.sweep import Axis, everything, sweep_axes
 from gpuadvise.cli.occupancy.text import ENOUGH, NOUNS, exact_bytes
 from gpuadvise.cli.options import flag
