@@ -321,3 +321,13 @@ def test_a_script_that_takes_too_long_is_not_judged_and_no_gate_passes(
     assert "far more than code of its size" in left["reason"]
     assert cli("lint", str(source), "--fail-on", "high").code == 3
     assert cli("advise", str(source), "--gpu", "h100", "--fail-on", "high").code in (2, 3)
+
+
+def test_an_assignment_that_the_parser_could_not_follow(cli, tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(float *c, const float *a, const float *b, int n) {\n"
+        "  for (int i = 0; i < n; ++i) { c[0] = c[0] = = a[i] * b[i]; c[1] @ = c[1] + a[i]; }\n}\n"
+    )
+    ran = cli("lint", str(tmp_path / "k.cu"))
+    assert "itself failed" not in ran.err
+    assert ran.code in (0, 3)

@@ -57,6 +57,8 @@ def _is_update(context: RuleContext, update: Node) -> bool:
     operator = context.file.operator(update)
     if operator in _UPDATES:
         return True
+    if len(update.children) != 2:  # what the parser could not follow
+        return False
     target, value = update.children
     words = context.at(target)
     return operator == "=" and any(

@@ -59,6 +59,8 @@ def _is_added_up(context: RuleContext, product: Node) -> bool:
 
 
 def _names_again(context: RuleContext, assignment: Node) -> bool:
+    if len(assignment.children) != 2:  # what the parser could not follow
+        return False
     target, value = assignment.children
     words = context.at(target)
     return any(
