@@ -64,6 +64,7 @@ class PythonModule:
     gpu_names: dict[tuple[str, int], bool] = field(default_factory=dict)
     deadline: float = float("inf")  # of the processor's time
     _until_look: int = _LOOKED_AT
+    _loops: dict[ast.AST, ast.For | ast.AsyncFor | ast.While | None] = field(default_factory=dict)
 
     def bound_in(self, statement: ast.stmt) -> set[str]:
         """Return the names that the lines of *statement* bind."""
@@ -105,16 +106,23 @@ class PythonModule:
 
     def loop_around(self, node: ast.AST) -> ast.For | ast.AsyncFor | ast.While | None:
         """Return the innermost loop that repeats *node* in its own function."""
-        inner = node
+        inner, found = node, None
+        passed = [node]  # all of them have the same loop: a chain of calls is walked once
         for above in self.ancestors(node):
+            if inner in self._loops:
+                found = self._loops[inner]
+                break
             if isinstance(above, FUNCTIONS):
-                return None
+                break
             if isinstance(above, LOOPS) and inner not in above.orelse:
                 evaluated_once = isinstance(above, (ast.For, ast.AsyncFor)) and inner is above.iter
                 if not evaluated_once:
-                    return above
+                    found = above
+                    break
             inner = above
-        return None
+            passed.append(inner)
+        self._loops.update(dict.fromkeys(passed, found))
+        return found
 
     def loops_around(self, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
         """Yield the loops around *node* in its function, from the inside out."""

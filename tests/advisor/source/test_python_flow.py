@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from gpuadvise.advisor.errors import BadInput, TooCostly
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.source.python.module import read_python
 from gpuadvise.advisor.source.python.tensors import Place, tensors_of
-from gpuadvise.advisor.source.text import most_seconds, source_text
+from gpuadvise.advisor.source.text import source_text
 from gpuadvise.rules.source.lint import lint_python
 
 
@@ -129,9 +129,6 @@ def test_no_file_takes_long(code: str) -> None:
     began = time.process_time()
     try:
         lint_python(text, "long.py")
-    except TooCostly:  # a chain of calls: docs/security.md says when it is given up
-        pass
     except BadInput as refused:
         assert "nested too deeply" in refused.message
-    # Twice what docs/security.md allows: coverage slows what it watches.
-    assert time.process_time() - began < 2 * most_seconds(len(text))
+    assert time.process_time() - began < 1 + len(text) / 20_000
