@@ -22,7 +22,14 @@ from gpuadvise.cli.occupancy.request import echo, question
 from gpuadvise.cli.occupancy.sweep import Axis, everything, sweep_axes
 from gpuadvise.cli.occupancy.text import ENOUGH, NOUNS, exact_bytes
 from gpuadvise.cli.options import flag
-from gpuadvise.cli.render.json import MEMBER_START, OBJECT_INDENT, compact, member, render_with
+from gpuadvise.cli.render.json import (
+    MEMBER_START,
+    OBJECT_INDENT,
+    compact,
+    indented,
+    label,
+    render_with,
+)
 from gpuadvise.cli.render.rows import cell
 
 if TYPE_CHECKING:
@@ -238,7 +245,7 @@ def _json(case: GridCase) -> Iterator[str]:
     ]
 
     def end(code: int) -> str:
-        fields = (member(name, value) for name, value in _fields(case, code).items())
+        fields = (label(name) + indented(value) for name, value in _fields(case, code).items())
         parts = "".join(f",{MEMBER_START}{field}" for field in fields)
         return f"{parts}\n{OBJECT_INDENT}}},\n"
 

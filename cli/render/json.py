@@ -35,16 +35,24 @@ def render_with(answer: Answer, name: str, objects: Iterable[str]) -> Iterator[s
     yield f"\n{_LIST_END}{tail}" if before != "\n" else tail
 
 
-def member(name: str, value: Any) -> str:
-    """Return a field of an object in a list of the result, as ``render`` writes it."""
+def label(name: str) -> str:
+    """Return what ``render`` writes before the value of the field *name*."""
+    return f"{compact(name)}: "
+
+
+def indented(value: Any) -> str:
+    """Return the value of a field of an object in a list of the result, as ``render`` writes it."""
     if not isinstance(value, list | tuple | dict):
-        return f"{compact(name)}: {compact(value)}"
-    text = json.dumps(value, indent=2, allow_nan=False)
-    return f"{compact(name)}: {text.replace(chr(10), MEMBER_START)}"
+        return compact(value)
+    return json.dumps(value, indent=2, allow_nan=False).replace("\n", MEMBER_START)
 
 
 def compact(value: Any) -> str:
     """Return *value* as JSON on one line."""
+    if value is None:
+        return "null"
+    if type(value) is int:  # what most fields hold; the encoder takes ten times as long for it
+        return repr(value)
     return _COMPACT.encode(value)
 
 

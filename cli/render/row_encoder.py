@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.render.json import MEMBER_START, OBJECT_INDENT, compact, member
+from gpuadvise.cli.render.json import MEMBER_START, OBJECT_INDENT, compact, indented, label
 from gpuadvise.cli.render.rows import cell
 
 if TYPE_CHECKING:
@@ -102,11 +102,12 @@ class _Texts(dict[Any, str]):
 
     def __init__(self, fields: RowFields, style: _Style) -> None:
         super().__init__()
-        self._fields, self._style, self._kept = fields, style, 0
+        self._values, self._style, self._kept = fields.values, style, 0
+        self._labels = [style.label(name) for name in fields.names]
 
     def __missing__(self, key: Any) -> str:
-        values = self._fields.values(key)
-        text = self._style.between.join(map(self._style.field, self._fields.names, values))
+        written = map(self._style.value, self._values(key))
+        text = self._style.between.join(map(str.__add__, self._labels, written))
         self._kept += len(text) + _OVERHEAD
         if self._kept > _MAX_KEPT:
             self.clear()
@@ -118,17 +119,18 @@ class _Texts(dict[Any, str]):
 class _Style(NamedTuple):
     """How a format writes a field, and what it puts around and between the fields of a record."""
 
-    field: Callable[[str, Any], str]
+    label: Callable[[str], str]  # what stands before the value of a field
+    value: Callable[[Any], str]
     before: str
     between: str
     after: str
 
 
-def _member(name: str, value: Any) -> str:
-    return f"{compact(name)}:{compact(value)}"
+def _unlabelled(_: str) -> str:
+    return ""
 
 
-def _cell(_: str, value: Any) -> str:
+def _cell(value: Any) -> str:
     """Return a cell as csv.writer makes it, which takes 10 ns for each letter of a name."""
     inert = cell(value)
     if inert is None:
@@ -137,10 +139,18 @@ def _cell(_: str, value: Any) -> str:
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
+def _compact_label(name: str) -> str:
+    return f"{compact(name)}:"
+
+
 _STYLES: dict[str, _Style] = {
-    Format.CSV: _Style(_cell, "", ",", "\n"),
-    Format.NDJSON: _Style(_member, "{", ",", "}\n"),
+    Format.CSV: _Style(_unlabelled, _cell, "", ",", "\n"),
+    Format.NDJSON: _Style(_compact_label, compact, "{", ",", "}\n"),
     Format.JSON: _Style(
-        member, OBJECT_INDENT + "{" + MEMBER_START, "," + MEMBER_START, f"\n{OBJECT_INDENT}}}"
+        label,
+        indented,
+        OBJECT_INDENT + "{" + MEMBER_START,
+        "," + MEMBER_START,
+        f"\n{OBJECT_INDENT}}}",
     ),
 }
