@@ -171,6 +171,7 @@ def test_an_own_sitecustomize_is_still_run(folder: Path) -> None:
     assert "ran_2" in done.stderr
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_signals_reach_the_program(folder: Path) -> None:
     (folder / "train.py").write_text(
         "import signal, sys, time\n"

@@ -137,6 +137,7 @@ def reading(file: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield process
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_an_interrupt_is_for_the_first_process(file: str, tmp_path: Path) -> None:
     """It reaches all of them, and the others say nothing about it."""
     with reading(file, tmp_path) as process:
@@ -172,6 +173,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals do not wait there")
 @pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.usefixtures("default_signals")
 def test_an_interrupt_waits_until_all_have_started(file: str, tmp_path: Path, start: str) -> None:
     script = tmp_path / "starting.py"
     script.write_text(_STARTING)
