@@ -12,6 +12,9 @@ from gpuadvise.advisor.source.text import source_text
 
 _MARK = b"\xef\xbb\xbf"  # a byte order mark, which some editors write
 _UNNAMED = "<stdin>"
+# The standard parser copies the name of an import once for each of its parts: 60 KB took 0.4 GB.
+MOST_PARTS = 200
+_WORDS_AND_DOTS = re.compile(rb"[\w\s.\\\x80-\xff]+")
 _OF_PYTHON = re.compile(
     rb"\s*(?:import[ \t]+[\w.]+[ \t]*(?:,|as\b|#|$)|from[ \t]+[\w.]+[ \t]+import\b"
     rb"|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^;{]*:[ \t]*$|if[ \t]+__name__\b|@\w)"
@@ -33,7 +36,7 @@ class SyntaxFault:
 def syntax_fault(data: bytes) -> SyntaxFault | None:
     """Return where *data* is no Python; None where it is, or where it nests too deeply to tell."""
     try:
-        _syntax_tree(data)
+        _tree_of(data)
     except (SyntaxError, ValueError) as error:
         reason = getattr(error, "msg", None)
         return SyntaxFault(
@@ -55,7 +58,7 @@ def is_python(data: bytes) -> bool:
     parse is Python when its first line of code is.
     """
     try:
-        tree = _syntax_tree(data)
+        tree = _tree_of(data)
     except (RecursionError, MemoryError):
         return False
     except (SyntaxError, ValueError):
@@ -76,9 +79,37 @@ def _begins_as_python(data: bytes) -> bool:
     return False
 
 
-def _syntax_tree(data: bytes) -> ast.Module:
-    text = source_text(data.removeprefix(_MARK), _UNNAMED)
+def _tree_of(data: bytes) -> ast.Module:
+    return syntax_tree(source_text(data.removeprefix(_MARK), _UNNAMED).content)
+
+
+def syntax_tree(content: bytes) -> ast.Module:
+    """Return the tree of a Python file.
+
+    Raises SyntaxError or ValueError where it is none, and RecursionError or MemoryError where it nests too
+    deeply, or has a dotted name of more than ``MOST_PARTS`` parts.
+    """
+    if _most_parts(content) > MOST_PARTS:
+        raise RecursionError
     with warnings.catch_warnings():
         # What the compiler thinks of odd escapes in a user's file is not our business.
         warnings.simplefilter("ignore")
-        return ast.parse(text.content)
+        return ast.parse(content)
+
+
+def _most_parts(content: bytes) -> int:
+    """Return the parts of the longest dotted name if it may have too many, else 0.
+
+    Names in strings and comments count too, numbers do not.
+    """
+    most = 0
+    for stretch in _WORDS_AND_DOTS.findall(content):
+        if stretch.count(b".") < max(most, MOST_PARTS):
+            continue
+        parts = 1
+        for between in stretch.replace(b"\\", b" ").split(b".")[1:-1]:
+            words = between.split()
+            is_part = len(words) == 1 and not words[0][:1].isdigit()
+            parts = parts + 1 if is_part else 1
+            most = max(most, parts + 1)
+    return most

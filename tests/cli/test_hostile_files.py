@@ -297,6 +297,7 @@ SCRIPTS = {
     "loops": PYTHON + "".join(" " * n + "for x in loader:\n" for n in range(18))
     + " " * 18 + "opt.step();x.cuda();loss.backward();" * 2700,
     "blocks": PYTHON + "n = 3\nn = 4\n" * 2000 + "import cupy\nk = cupy.RawKernel()\n" + "k(1, n)\n" * 5000,
+    "dotted names": PYTHON + "from " + "torch." * 16_000 + "utils import data\n",
     "sums": PYTHON + "x.cuda(" + "a + " * 900 + "b)\n" + "f(" * 150 + ")" * 150,
 }  # fmt: skip
 
@@ -307,7 +308,7 @@ def test_a_hostile_script_ends_soon(name: str, tmp_path: Path) -> None:
     source = tmp_path / "k.py"
     source.write_text(SCRIPTS[name][:100_000])
     code, _ = hold_to_limits("lint", str(source), "--fail-on", "high")
-    assert code in (0, 1, 3)
+    assert code in (0, 1, 2, 3)
 
 
 def test_a_script_that_takes_too_long_is_not_judged_and_no_gate_passes(

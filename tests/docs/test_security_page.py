@@ -9,7 +9,7 @@ from gpuadvise.advisor.backends import nvidia_smi, settings_file, user_files
 from gpuadvise.advisor.binaries import folder, wheel
 from gpuadvise.advisor.description import files
 from gpuadvise.advisor.profiles import ncu_file
-from gpuadvise.advisor.source import preprocessor, text, tree
+from gpuadvise.advisor.source import language, preprocessor, text, tree
 from gpuadvise.advisor.source.python import module
 from gpuadvise.advisor.timelines import activities, read
 from gpuadvise.cli import saved_answer
@@ -28,7 +28,7 @@ ROWS = {
         text.MOST_FILE_SECONDS, text.MOST_FILE_SECONDS / text.MOST_FILE_SECONDS_PER_BYTE / 1000,
         text.MOST_FILE_SECONDS_PER_BYTE * 1e6,
     ),
-    "Python": (module.LARGEST // MIB, module._DEEPEST),
+    "Python": (module.LARGEST // MIB, module._DEEPEST, language.MOST_PARTS),
     "CUDA, conditional compilation": (
         preprocessor.MOST_WORK // MIB, preprocessor.MOST_WORK_PER_BYTE,
     ),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import re
 import time
-import warnings
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.diagnostic import Diagnostic
+from gpuadvise.advisor.source.language import MOST_PARTS, syntax_tree
 from gpuadvise.advisor.source.text import most_seconds, too_costly
 
 if TYPE_CHECKING:
@@ -192,16 +192,16 @@ def read_python(text: SourceText) -> PythonModule:
     if _depth(text.content) > _DEEPEST:
         raise BadInput(f"{quoted_path(text.file)} nests brackets more than {_DEEPEST} deep.")
     try:
-        with warnings.catch_warnings():
-            # What the compiler thinks of odd escapes in a user's file is not our business.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text.content)
+        tree = syntax_tree(text.content)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         place = f", line {line}" if line else ""
         raise BadInput(f"{quoted_path(text.file)}{place}: this is not Python 3.") from None
     except (RecursionError, MemoryError):
-        raise BadInput(f"{quoted_path(text.file)} is nested too deeply to read.") from None
+        raise BadInput(
+            f"{quoted_path(text.file)} is nested too deeply to read.",
+            hint=f"Brackets may be {_DEEPEST} deep, and a dotted name may have {MOST_PARTS} parts.",
+        ) from None
     return _walked(PythonModule(text, tree, deadline=deadline))
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.errors import BadInput, TooCostly
 from gpuadvise.advisor.source import text as source_text
 from gpuadvise.advisor.source import tree
+from gpuadvise.advisor.source.language import MOST_PARTS, is_python, syntax_fault
 from gpuadvise.advisor.source.text import LARGEST
 from gpuadvise.advisor.source.tree import LARGEST_PIECE, PIECE, pieces_of
 from gpuadvise.rules.source.lint import lint_cuda, lint_python
@@ -47,6 +48,25 @@ def test_many_stores_and_literals_take_time_in_proportion() -> None:
     text = "__global__ void k(float *o, float *p, int n) {" + stores + "}"
     (found,) = lint_cuda(text.encode(), "k.cu").diagnostics
     assert found.rule == "unrestricted-pointers"
+
+
+@pytest.mark.parametrize("dot", [".", " . ", " \\\n."])
+def test_a_dotted_name_has_a_bounded_number_of_parts(dot: str) -> None:
+    for parts in (MOST_PARTS, MOST_PARTS + 1):
+        data = f"import torch\nimport {dot.join(['a'] * parts)}\n".encode()
+        if parts <= MOST_PARTS:
+            assert lint_python(data, "k.py").diagnostics == ()
+            assert is_python(data)
+            continue
+        with pytest.raises(BadInput, match="nested too deeply"):
+            lint_python(data, "k.py")
+        assert syntax_fault(data) is None
+        assert not is_python(data)
+
+
+@pytest.mark.parametrize("text", ["1. 2. " * 300, "." * 500, "a word. " * 300])
+def test_numbers_dots_and_sentences_are_no_dotted_name(text: str) -> None:
+    assert is_python(f'"""{text}"""\nimport torch\n'.encode())
 
 
 def test_python_that_nests_too_deeply_is_refused() -> None:
