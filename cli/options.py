@@ -306,6 +306,14 @@ _SEVERAL = {
     "all_cc": Option("", "Answer for every compute capability."),
     "batch": Option("FILE", "One answer per line of CSV or NDJSON; -: stdin."),
 }  # fmt: skip
+_MANY = {
+    "engine": Option(
+        "NAME", "Who reads many files: local, or dask for the workers of a cluster.",
+        v.one_word("local", "dask"),
+    ),
+    "scheduler": Option("ADDRESS", "Of --engine dask: tcp://host:8786, or its scheduler file."),
+    "task_time": Option("TIME", "Most time of a worker for one file; 600s unless given.", v.seconds),
+}  # fmt: skip
 _GPU = {
     "gpu": Option(
         "NAME", "GPU from the catalogue: h100, rtx4090.", complete=completion.gpu_ids
@@ -360,6 +368,7 @@ TOPICS = {
     "This machine": _MACHINE,
     "Which GPU": _GPU,
     "Several answers": _SEVERAL,
+    "Many machines": _MANY,
     "Exit code": _GATES,
     "Output": _OUTPUT,
 }
@@ -418,3 +427,6 @@ Live = Annotated[Text, pick("device")]
 Snapshot = Annotated[Text, pick("from")]
 FormatName = Annotated[str, pick("format")]
 Get = Annotated[list[str] | None, pick("get")]
+EngineName = Annotated[Text, pick("engine")]
+Scheduler = Annotated[Text, pick("scheduler")]
+TaskTime = Annotated[Text, pick("task_time")]

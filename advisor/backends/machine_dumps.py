@@ -6,7 +6,7 @@ import os
 import tarfile
 import zlib
 from contextlib import ExitStack
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.user_files import LARGEST_DUMP, open_file, opened, unreadable
@@ -155,20 +155,27 @@ def _content(dump: DumpFile) -> bytes | Unread:
 
 
 def _of_archive(path: str, dumps: Sequence[DumpFile]) -> Iterator[tuple[DumpFile, bytes | Unread]]:
-    wanted = {dump.member: dump for dump in dumps}
+    wanted: dict[int | None, list[DumpFile]] = {}  # an archive may be named twice
+    for dump in dumps:
+        wanted.setdefault(dump.member, []).append(dump)
     with ExitStack() as stack:
         try:
             archive = stack.enter_context(tarfile.open(path, "r:*"))
             for number, member in enumerate(archive):
-                dump = wanted.pop(number, None)
-                file = archive.extractfile(member) if dump else None
-                if dump and file:
-                    yield dump, _bounded(file, dump)
+                if number not in wanted:
+                    continue
+                file = archive.extractfile(member)
+                content = _bounded(file, wanted[number][0]) if file else None
+                if content is not None:
+                    yield from ((dump, content) for dump in wanted.pop(number))
                 if not wanted:
                     return
         except _BROKEN as error:
-            for dump in wanted.values():
-                yield dump, Unread(dump.shown, f"The archive is broken here: {error}.")
+            broken = f"The archive is broken here: {error}."
+        else:
+            broken = "The archive has it no more."
+        for dump in chain.from_iterable(wanted.values()):
+            yield dump, Unread(dump.shown, broken)
 
 
 def _bounded(file: IO[bytes], dump: DumpFile) -> bytes | Unread:

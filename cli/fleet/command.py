@@ -10,7 +10,7 @@ from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.options import Get, Text, pick, read
+from gpuadvise.cli.options import EngineName, Get, Scheduler, TaskTime, Text, pick, read
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ def command(
     jobs: Annotated[
         Text, pick("jobs", "Processes that read the files; up to 4 unless given.")
     ] = None,
+    engine: EngineName = None,
+    scheduler: Scheduler = None,
+    task_time: TaskTime = None,
     fail_on: Annotated[
         Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
@@ -52,21 +55,29 @@ def command(
     from gpuadvise.advisor.backends.machine_dumps import dump_files
     from gpuadvise.advisor.backends.user_files import kept_pipes
     from gpuadvise.advisor.backends.worker_processes import usable_cores
+    from gpuadvise.advisor.engines.processes import Processes
+    from gpuadvise.cli.engines import chosen_engine, with_lost
     from gpuadvise.cli.exits import threshold
     from gpuadvise.cli.fleet.answer import answer, hashed
     from gpuadvise.cli.fleet.evaluate import report_on
-    from gpuadvise.cli.fleet.gather import joined, judged_files, matching
+    from gpuadvise.cli.fleet.gather import JUDGING, WORTH_PROCESS, joined, judged_files, matching
 
     limit = threshold("--fail-on", fail_on)
     patterns = [word.strip() for word in (host or "").split(",") if word.strip()]
     processes: int = read("jobs", jobs) or min(usable_cores(), _MOST_JOBS)
+    spread = chosen_engine(
+        engine,
+        scheduler,
+        task_time,
+        Processes(jobs=processes, worth=WORTH_PROCESS, modules=JUDGING),
+    )
     left: list[Unread] = []
     with kept_pipes(files):
         named = dump_files(files, left)
         chosen = matching(named, patterns)
         if not chosen and not left:
             raise _nothing(files, patterns, len(named))
-        machines, unread = joined(judged_files(chosen, processes))
+        machines, unread = joined(judged_files(chosen, spread))
     # What is written in another form than text may leave the house.
     hidden = not show_hosts and (format != Format.TEXT or bool(get))
     if hidden:
@@ -78,7 +89,7 @@ def command(
         "with_ids": with_ids,
         "fail_on": fail_on,
     }
-    return answer(
+    said = answer(
         report_on(machines),
         [*left, *unread],
         inputs,
@@ -87,6 +98,7 @@ def command(
         with_ids=with_ids,
         full=all_lines,
     )
+    return with_lost(said, spread)
 
 
 def _nothing(files: list[str], patterns: list[str], count: int) -> BadInput:

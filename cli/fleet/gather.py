@@ -6,24 +6,27 @@ import json
 import os
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from importlib import import_module
 from itertools import chain
 from itertools import count as count_from
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.backends.machine_dumps import DumpFile, Unread, contents
-from gpuadvise.advisor.errors import BadInput, Unavailable
+from gpuadvise.advisor.engines.engine import Lost
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.fleet.machine import FleetFinding, FleetMachine, fleet_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from multiprocessing.connection import Connection
 
+    from gpuadvise.advisor.engines.engine import Engine
     from gpuadvise.cli.doctor.evaluate import DoctorCheck
 
 # Files that are worth a process each: starting it takes as long as judging so many.
 WORTH_PROCESS = 100
-_BATCH = 50  # files whose answers a worker sends together
+# What judging needs: read before the processes fork, so that they share its memory.
+JUDGING = ("gpuadvise.cli.doctor.evaluate", "gpuadvise.rules.guide")
+_BATCH = 50  # files whose answers go together
 
 
 class Judged(NamedTuple):
@@ -34,56 +37,26 @@ class Judged(NamedTuple):
     reason: str = ""
 
 
-def judged_files(files: Sequence[DumpFile], jobs: int) -> Iterator[Judged]:
-    """Yield what each of *files* says, in their order, read by up to *jobs* processes.
-
-    Raises Unavailable where one of the processes dies.
-    """
-    jobs = min(jobs, max(len(files) // WORTH_PROCESS, 1))
-    if jobs > 1:
-        from gpuadvise.advisor.backends.worker_processes import workers
-
-        tasks = [list(files[number::jobs]) for number in range(jobs)]
-        _load()
-        with workers(judge_share, tasks) as connections:
-            if connections:
-                yield from _received(connections, len(files))
-                return
-    for file, content in contents(files):
+def machine_files(dumps: Iterable[DumpFile]) -> Iterator[Judged]:
+    """Yield what each of *dumps* says, in their order."""
+    for file, content in contents(list(dumps)):
         yield _judged(file, content)
 
 
-def _load() -> None:
-    """Import what judging needs before the processes fork, so that they share its memory."""
-    for module in ("gpuadvise.cli.doctor.evaluate", "gpuadvise.rules.guide"):
-        import_module(module)
+def judged_files(files: Sequence[DumpFile], engine: Engine) -> Iterator[Judged]:
+    """Yield what each of *files* says, in their order, read by *engine*; raises Unavailable as it does.
 
-
-def judge_share(send: Callable[[list[Judged]], None], files: Sequence[DumpFile]) -> None:
-    """Send what each of *files* says, in batches."""
-    batch: list[Judged] = []
-    for file, content in contents(files):
-        batch.append(_judged(file, content))
-        if len(batch) == _BATCH:
-            send(batch)
-            batch = []
-    send(batch)
-
-
-def _received(connections: Sequence[Connection], count: int) -> Iterator[Judged]:
-    """Yield the answers to *count* files, of which each process has every so-manieth."""
-    waiting: list[list[Judged]] = [[] for _ in connections]
-    for number in range(count):
-        place = number % len(connections)
-        if not waiting[place]:
-            try:
-                waiting[place] = connections[place].recv()[::-1]
-            except (EOFError, OSError):
-                raise Unavailable(
-                    "A process that judged machines died.",
-                    hint="Memory may be short: try --jobs 1.",
-                ) from None
-        yield waiting[place].pop()
+    Archives and standard input are read here, where they can be opened.
+    """
+    judged = engine.map(
+        machine_files,
+        files,
+        batch=_BATCH,
+        named=attrgetter("shown"),
+        here=lambda file: file.member is not None or file.path != file.shown,
+    )
+    for file, each in zip(files, judged, strict=True):
+        yield Judged(file, None, each.reason) if isinstance(each, Lost) else each
 
 
 def _judged(file: DumpFile, content: bytes | Unread) -> Judged:

@@ -1,0 +1,51 @@
+"""Who works over many files: what ``--engine``, ``--scheduler`` and ``--task-time`` say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.options import read
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.cli.answer import Answer
+
+DASK = "dask"
+
+
+def chosen_engine(
+    name: str | None, scheduler: str | None, task_time: str | None, local: Engine
+) -> Engine:
+    """Return the engine that the options name, *local* unless they name another; raises BadInput."""
+    if read("engine", name) != DASK:
+        for option, value in (("--scheduler", scheduler), ("--task-time", task_time)):
+            if value is not None:
+                raise BadInput(f"{option} is for --engine dask, which is not given.")
+        return local
+    if scheduler is None:
+        raise BadInput(
+            "--engine dask needs the address of a scheduler.",
+            hint="Give --scheduler tcp://host:8786, or the file of dask scheduler --scheduler-file.",
+        )
+    from gpuadvise.advisor.engines.cluster import DEFAULT_SECONDS, DaskCluster
+    from gpuadvise.cli.emit import note
+    from gpuadvise.cli.progress import Progress
+
+    return DaskCluster(
+        address=scheduler,
+        seconds=read("task_time", task_time) or DEFAULT_SECONDS,
+        say=note,
+        told=Progress().reading,
+    )
+
+
+def with_lost(answer: Answer, engine: Engine) -> Answer:
+    """Return *answer*, with exit code 3 where *engine* lost an input and no threshold was met."""
+    return answer._replace(exit=exit_with_lost(answer.exit, engine))
+
+
+def exit_with_lost(code: Exit, engine: Engine) -> Exit:
+    """Return *code*, or 3 where that is 0 and *engine* lost an input."""
+    return Exit.UNAVAILABLE if code is Exit.RAN and engine.lost else code
