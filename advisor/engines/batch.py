@@ -13,9 +13,9 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import IO, NamedTuple
 
-from gpuadvise import __version__
 from gpuadvise.advisor.engines.child import OUT_OF_MEMORY, frames
 
+PACKAGE = "gpuadvise"
 _CHILD = "gpuadvise.advisor.engines.child"
 _PIECE = 1 << 20  # bytes read at once
 _LAST = 1000  # bytes of what it wrote that are looked at
@@ -44,14 +44,21 @@ class BatchAnswer(NamedTuple):
     memory: int | None = None
 
 
+def own_version() -> str:
+    """Return the version of this program as it is installed: a child would run that one."""
+    from importlib.metadata import version
+
+    return version(PACKAGE)
+
+
 def run_batch(version: str, folder: str, payload: bytes, seconds: float) -> BatchAnswer:
     """Return what the pickled work and inputs in *payload* came to, each within *seconds*.
 
     They run in *folder*, which the worker must have too, and by *version* of this program alone.
     """
     worker, memory = _place()
-    if version != __version__:
-        refused = f"has gpuadvise {__version__}, and here is {version}"
+    if (own := own_version()) != version:
+        refused = f"has gpuadvise {own}, and here is {version}"
         return BatchAnswer(worker, [], refused=refused)
     if not os.path.isdir(folder):
         return BatchAnswer(worker, [], refused=f"has no folder {folder}")

@@ -12,8 +12,7 @@ from itertools import groupby, islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gpuadvise import __version__
-from gpuadvise.advisor.engines.batch import BatchAnswer, Fate, run_batch
+from gpuadvise.advisor.engines.batch import PACKAGE, BatchAnswer, Fate, own_version, run_batch
 from gpuadvise.advisor.engines.engine import Broken, Lost
 from gpuadvise.advisor.errors import BadInput, GpuAdviseError, Unavailable
 from gpuadvise.advisor.prose import and_list, plural, quoted
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 I = TypeVar("I")  # noqa: E741 - of an input
 R = TypeVar("R")
 
-_PACKAGE = "gpuadvise"
 _CONNECT_SECONDS = 10.0
 _FETCH_SECONDS = 60.0
 _FAREWELL_SECONDS = 2.0
@@ -165,7 +163,7 @@ class _Mapping(Generic[I, R]):
     ) -> None:
         self._engine, self._client, self._work = engine, client, work
         self._inputs, self._named = inputs, named
-        self._folder = os.getcwd()
+        self._folder, self._version = os.getcwd(), own_version()
         self._came: SimpleQueue[tuple[_Batch, Any]] = SimpleQueue()
         self._waiting: deque[_Batch] = deque()
         self._under_way: set[_Batch] = set()
@@ -181,7 +179,8 @@ class _Mapping(Generic[I, R]):
 
     def results(self, numbers: Sequence[int], size: int) -> Iterator[R | Lost | GpuAdviseError]:
         """Yield the results of the inputs *numbers* in order, up to *size* of them in a batch."""
-        threads = self._first_look()
+        per_worker: dict[str, int] = self._client.nthreads()
+        self._workers, threads = frozenset(per_worker), sum(per_worker.values())
         size = max(1, min(size, len(numbers) // (2 * max(threads, 1))))
         self._rest = iter(numbers)
         most = max(_LEAST_WAITING, _WAITING * threads)
@@ -196,25 +195,18 @@ class _Mapping(Generic[I, R]):
                 self._receive()
             yield self._results.pop(number)
 
-    def _first_look(self) -> int:
-        """Refuse the workers of other versions; return the threads of the others."""
-        threads: dict[str, int] = self._client.nthreads()
-        self._workers = frozenset(threads)
-        self._compare_versions()
-        return sum(count for worker, count in threads.items() if worker not in self._refused)
-
     def _compare_versions(self) -> bool:
-        """Refuse workers without this version; return whether another one was refused."""
+        """Refuse workers without this version, which cannot say so; return whether there was one."""
         known = len(self._refused)
         with suppress(OSError, TimeoutError, ValueError):
             said = self._client.sync(
-                self._client._get_versions, packages=[_PACKAGE], callback_timeout=_CONNECT_SECONDS
+                self._client._get_versions, packages=[PACKAGE], callback_timeout=_CONNECT_SECONDS
             )
             for worker, about in said["workers"].items():
-                version = about["packages"].get(_PACKAGE)
-                if version != __version__:
+                version = about["packages"].get(PACKAGE)
+                if version != self._version:
                     has = f"has gpuadvise {version}" if version else "has no gpuadvise"
-                    self._refuse(worker, f"{has}, and here is {__version__}")
+                    self._refuse(worker, f"{has}, and here is {self._version}")
         return len(self._refused) > known
 
     def _refuse(self, worker: str, why: str) -> None:
@@ -244,7 +236,7 @@ class _Mapping(Generic[I, R]):
             inputs = [self._inputs[number] for number in batch.numbers]
             batch.future = self._client.submit(
                 run_batch,
-                __version__,
+                self._version,
                 self._folder,
                 pickle.dumps((self._work, inputs)),
                 self._engine.seconds,
