@@ -471,22 +471,28 @@ def _parser() -> tuple[Any, dict[int, tuple[str, int, bool, bool]]]:
     """Return the parser, and by their numbers the kinds of nodes that are copied.
 
     Of each kind: its name, its place in _FILED or -1, whether it is a leaf, and whether it is
-    looked at more closely. Raises Unavailable where the parser or its grammar is missing.
+    looked at more closely. In a browser it is the page's parser. Raises Unavailable without one.
     """
     try:
         import tree_sitter_cuda
         from tree_sitter import Language, Parser
 
-        language = Language(tree_sitter_cuda.language())
+        language: Any = Language(tree_sitter_cuda.language())
+        parser: Any = Parser(language)
     except (ImportError, ValueError) as error:  # a ValueError where the two do not fit
-        raise _missing(error) from None
+        from gpuadvise.advisor.source.browser_parser import page_parser
+
+        try:
+            parser = language = page_parser()
+        except ImportError:
+            raise _missing(error) from None
     kinds = {_ERROR: ("ERROR", -1, False, False)}
     for number in range(language.node_kind_count):
         name = language.node_kind_for_id(number)
         if name and name != "comment" and language.node_kind_is_named(number):
             special = name in _TYPES or name in _LEFT_OUT
             kinds[number] = (sys.intern(name), _PLACE.get(name, -1), name in _LEAVES, special)
-    return Parser(language), kinds
+    return parser, kinds
 
 
 def _missing(error: ImportError | ValueError) -> Unavailable:
