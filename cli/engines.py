@@ -15,15 +15,13 @@ if TYPE_CHECKING:
 DASK = "dask"
 
 
-def chosen_engine(
-    name: str | None, scheduler: str | None, task_time: str | None, local: Engine
-) -> Engine:
-    """Return the engine that the options name, *local* unless they name another; raises BadInput."""
+def chosen_engine(name: str | None, scheduler: str | None, task_time: str | None) -> Engine | None:
+    """Return the engine that the options name, None for what works without one; raises BadInput."""
     if read("engine", name) != DASK:
         for option, value in (("--scheduler", scheduler), ("--task-time", task_time)):
             if value is not None:
                 raise BadInput(f"{option} is for --engine dask, which is not given.")
-        return local
+        return None
     if scheduler is None:
         raise BadInput(
             "--engine dask needs the address of a scheduler.",
@@ -41,11 +39,11 @@ def chosen_engine(
     )
 
 
-def with_lost(answer: Answer, engine: Engine) -> Answer:
+def with_lost(answer: Answer, engine: Engine | None) -> Answer:
     """Return *answer*, with exit code 3 where *engine* lost an input and no threshold was met."""
     return answer._replace(exit=exit_with_lost(answer.exit, engine))
 
 
-def exit_with_lost(code: Exit, engine: Engine) -> Exit:
+def exit_with_lost(code: Exit, engine: Engine | None) -> Exit:
     """Return *code*, or 3 where that is 0 and *engine* lost an input."""
-    return Exit.UNAVAILABLE if code is Exit.RAN and engine.lost else code
+    return Exit.UNAVAILABLE if code is Exit.RAN and engine and engine.lost else code

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.timelines.activities import Recording
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
@@ -125,12 +126,21 @@ def timelines_in(
     BadInput for a file that is no timeline, and for one without work of a GPU.
     """
     from gpuadvise.advisor.timelines.read import read_recordings
-    from gpuadvise.advisor.timelines.timeline import timelines_of
 
     for recording in read_recordings(path, progress=progress):
-        try:
-            timelines = timelines_of(recording, device=device)
-        except BadInput as error:
-            raise BadInput(f"{quoted_path(path)}: {error.message}") from None
-        for timeline in timelines:
-            yield TimelineCase(file=path, member=recording.member, timeline=timeline)
+        yield from cases_in(recording, path, device)
+
+
+def cases_in(recording: Recording, path: str, device: Device | None) -> Iterator[TimelineCase]:
+    """Yield the timeline of each GPU in *recording*, which the file or folder *path* holds.
+
+    Raises BadInput where no GPU worked.
+    """
+    from gpuadvise.advisor.timelines.timeline import timelines_of
+
+    try:
+        timelines = timelines_of(recording, device=device)
+    except BadInput as error:
+        raise BadInput(f"{quoted_path(path)}: {error.message}") from None
+    for timeline in timelines:
+        yield TimelineCase(file=path, member=recording.member, timeline=timeline)

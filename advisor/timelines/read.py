@@ -152,13 +152,17 @@ def read_recordings(
     if path == "-":
         yield _read_stream(sys.stdin.buffer, "stdin", progress)
     elif path and Path(path).is_dir():
-        yield from _read_folder(Path(path), progress)
+        yield from _readable(timeline_files(path), progress)
     else:
         yield _read_file(path, progress)
 
 
-def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterator[Recording]:
-    """Yield each trace of a folder: one for each rank of a distributed program."""
+def timeline_files(path: str) -> list[str]:
+    """Return the traces of the folder *path*: one for each rank of a distributed program.
+
+    Raises BadInput where there are none, or far too many.
+    """
+    folder = Path(path)
     try:
         files = [
             file
@@ -176,7 +180,7 @@ def _read_folder(folder: Path, progress: Callable[[int], None] | None) -> Iterat
         )
     if len(files) > _MOST_FILES:
         raise BadInput(f"{quoted_path(str(folder))} holds more than {_MOST_FILES:,} files.")
-    yield from _readable([str(file) for file in files], progress)
+    return [str(file) for file in files]
 
 
 def _readable(paths: list[str], progress: Callable[[int], None] | None) -> Iterator[Recording]:
@@ -187,23 +191,40 @@ def _readable(paths: list[str], progress: Callable[[int], None] | None) -> Itera
     last, errors = None, []
     for path in paths:
         try:
-            recording = _read_file(path, progress)
+            recording = read_member(path, beside=len(paths) > 1, progress=progress)
         except BadInput as error:
             errors.append(error)
             continue
-        recording.member = os.path.basename(path)
-        if len(paths) > 1:
-            name = quoted_path(recording.member)
-            recording.notes = [f"{name}: {note}" for note in recording.notes]
         if last is not None:
             yield last
         last = recording
     if last is None:
         raise errors[0]
-    last.notes += [f"Left out of the folder: {error.message}" for error in errors[:_MOST_NOTES]]
-    if len(errors) > _MOST_NOTES:
-        last.notes.append(f"{plural(len(errors) - _MOST_NOTES, 'more file')} left out.")
+    last.notes += left_out_notes([error.message for error in errors])
     yield last
+
+
+def read_member(
+    path: str, *, beside: bool, progress: Callable[[int], None] | None = None
+) -> Recording:
+    """Return the recording of the file *path* of a folder; its notes name it where others are *beside* it.
+
+    Raises BadInput for what is no timeline.
+    """
+    recording = _read_file(path, progress)
+    recording.member = os.path.basename(path)
+    if beside:
+        name = quoted_path(recording.member)
+        recording.notes = [f"{name}: {note}" for note in recording.notes]
+    return recording
+
+
+def left_out_notes(reasons: list[str]) -> list[str]:
+    """Return what to say of the files of a folder that could not be read, each for its reason."""
+    notes = [f"Left out of the folder: {reason}" for reason in reasons[:_MOST_NOTES]]
+    if len(reasons) > _MOST_NOTES:
+        notes.append(f"{plural(len(reasons) - _MOST_NOTES, 'more file')} left out.")
+    return notes
 
 
 def _read_file(path: str, progress: Callable[[int], None] | None) -> Recording:

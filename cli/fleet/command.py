@@ -65,12 +65,8 @@ def command(
     limit = threshold("--fail-on", fail_on)
     patterns = [word.strip() for word in (host or "").split(",") if word.strip()]
     processes: int = read("jobs", jobs) or min(usable_cores(), _MOST_JOBS)
-    spread = chosen_engine(
-        engine,
-        scheduler,
-        task_time,
-        Processes(jobs=processes, worth=WORTH_PROCESS, modules=JUDGING),
-    )
+    here = Processes(jobs=processes, worth=WORTH_PROCESS, modules=JUDGING)
+    spread = chosen_engine(engine, scheduler, task_time) or here
     left: list[Unread] = []
     with kept_pipes(files):
         named = dump_files(files, left)

@@ -41,11 +41,12 @@ def answer(
     timelines: Sequence[TimelineCase],
     balance: RankBalance | None = None,
     listed: Operators | None = None,
+    left: Sequence[not_judged.NotJudged] = (),
 ) -> Answer:
     """Return the answer: the timeline with the longest span in full, the others beside it.
 
     *balance* says how the ranks among them waited for each other, *listed* are the operators of the
-    first, where they were asked for.
+    first, where they were asked for, *left* files that nobody could read.
     """
     cases = sorted(timelines, key=lambda case: -case.timeline.span_ns)
     first = cases[0]
@@ -70,10 +71,15 @@ def answer(
             **timeline_record(first, kept),
             "others": [timeline_record(case, kept) for case in cases[1:]],
             "not_judged": not_judged.records(
-                not_judged.NotJudged(path=inert(file), reason=note)
-                for file, note in dict.fromkeys(
-                    (case.file, note) for case in cases for note in case.timeline.notes
-                )
+                [
+                    *(
+                        not_judged.NotJudged(path=inert(file), reason=note)
+                        for file, note in dict.fromkeys(
+                            (case.file, note) for case in cases for note in case.timeline.notes
+                        )
+                    ),
+                    *left,
+                ]
             ),
             "ranks": None if balance is None else ranks.record(balance),
             "operators": None if listed is None else operators.record(listed, device, kept),
@@ -87,7 +93,7 @@ def answer(
             balance=balance,
             by_operator=listed,
         ),
-        notes=_notes(cases),
+        notes=[*_notes(cases), *not_judged.notes(left)],
         failed=failed,
         exit=code,
         pictures=lambda: [lanes.time_account(first.timeline), lanes.picture(first.timeline)],

@@ -7,6 +7,8 @@ from typing import Annotated
 from gpuadvise.advisor.timelines.case import balance_of
 from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.engines import chosen_engine, with_lost
+from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.options import Text, pick, read
 from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.timeline.answer import answer
@@ -15,6 +17,7 @@ from gpuadvise.cli.timeline.request import (
     chosen_device,
     operators_of,
     parse_files,
+    timelines_by,
     timelines_in,
 )
 
@@ -47,6 +50,9 @@ def command(
     cc: options.Cc = None,
     device: options.Live = None,
     snapshot: options.Snapshot = None,
+    engine: options.EngineName = None,
+    scheduler: options.Scheduler = None,
+    task_time: options.TaskTime = None,
 ) -> Answer:
     """Say where the time of each FILE went; --gpu names a GPU that the file does not."""
     request = TimelineRequest(
@@ -57,7 +63,13 @@ def command(
         operators=operators,
         least_busy=read("fail_under", fail_under),
     )
-    cases = list(timelines_in(request.files, chosen_device(request.device)))
+    asked = chosen_device(request.device)
+    left: list[NotJudged] = []
+    spread = chosen_engine(engine, scheduler, task_time)
+    if spread is None:
+        cases = list(timelines_in(request.files, asked))
+    else:
+        cases = list(timelines_by(spread, request.files, asked, left))
     longest = max((case for case in cases), key=lambda case: case.timeline.span_ns)
     listed = operators_of(longest) if request.operators else None
     if plot is not None:
@@ -66,4 +78,5 @@ def command(
 
         line = longest.timeline
         save(plot, title(line), lambda axes: draw(axes, line))
-    return answer(request, cases, balance_of(cases), listed)
+    said = answer(request, cases, balance_of(cases), listed, left)
+    return with_lost(said, spread)

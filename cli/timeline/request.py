@@ -8,14 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import inert
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.engines.engine import Engine
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.operators import Operators
+    from gpuadvise.cli.not_judged import NotJudged
 
 STDIN = "-"
 
@@ -76,6 +79,19 @@ def timelines_in(paths: Sequence[str], device: Device | None) -> Iterator[Timeli
             yield from case.timelines_in(path, device, told)
         finally:
             progress.end()
+
+
+def timelines_by(
+    engine: Engine, paths: Sequence[str], device: Device | None, left: list[NotJudged]
+) -> Iterator[TimelineCase]:
+    """Yield what ``timelines_in`` does, read by *engine*; what nobody could read is added to *left*."""
+    from gpuadvise.advisor.timelines import rank_files
+    from gpuadvise.cli.not_judged import NotJudged
+
+    def lose(path: str, reason: str) -> None:
+        left.append(NotJudged(path=inert(path), reason=reason))
+
+    return rank_files.timelines_by(engine, paths, device, lose)
 
 
 def _plain_size(path: str) -> int | None:

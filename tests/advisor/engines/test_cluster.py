@@ -221,5 +221,5 @@ def test_a_scheduler_that_is_gone_leaves_what_had_come(others) -> None:
 
 def test_a_scheduler_without_a_worker_is_no_answer(others) -> None:
     others.scheduler()
-    with pytest.raises(Unavailable, match="No worker of the scheduler .* is there"):
+    with pytest.raises(Unavailable, match=r"No worker of the scheduler .* is there"):
         list(engine(others, [], patience=1.0).map(squares, [1, 2]))
