@@ -308,11 +308,15 @@ def fix_fields(gpu: Capability, driver: Driver | None = None) -> dict[str, Any]:
     }
 
 
-def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice) -> Answer:
-    """Return what becomes of the files on the GPU of *choice*."""
+def gpu_answer(
+    held: Sequence[Held], options: Mapping[str, Any], choice: Choice, *, named: bool = False
+) -> Answer:
+    """Return what becomes of the files on the GPU of *choice*; *named*: ``with_names`` has seen them."""
     gpu = choice.device
     driver = driver_for(options["driver"], choice)
-    readable = [_with_names(file, [gpu.capability], driver) for file in held if not file.unreadable]
+    readable = [file for file in held if not file.unreadable]
+    if not named:
+        readable = [with_names([gpu.capability], driver, file) for file in readable]
     fields = result(readable, gpu, driver)
     failed = _failed({answer["file"]: _gated(answer) for answer in fields["answers"]}, options)
     return Answer(
@@ -328,7 +332,7 @@ def gpu_answer(held: Sequence[Held], options: Mapping[str, Any], choice: Choice)
     )
 
 
-def _with_names(file: Held, gpus: Iterable[Capability], driver: Driver | None) -> Held:
+def with_names(gpus: Iterable[Capability], driver: Driver | None, file: Held) -> Held:
     """Return *file* with the names of its kernels where they decide what one of *gpus* lacks."""
     verdicts = [judge(file.survey, gpu, driver) for gpu in gpus]
     decides = any(verdict.mixed and not alternatives_of(verdict) for verdict in verdicts)
@@ -361,11 +365,17 @@ def _short(result: Mapping[str, Any]) -> list[str]:
     ][:_MOST_NAMED]
 
 
-def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
-    """Return what becomes of the files on each GPU of the catalogue: of each, the worst."""
+def matrix_answer(
+    held: Sequence[Held], options: Mapping[str, Any], *, named: bool = False
+) -> Answer:
+    """Return what becomes of the files on each GPU of the catalogue: of each, the worst.
+
+    *named*: ``with_names`` has seen them.
+    """
     driver = read("driver", options["driver"])
-    gpus = {entry.device.capability for entry in entries()}
-    readable = [_with_names(file, gpus, driver) for file in held if not file.unreadable]
+    readable = [file for file in held if not file.unreadable]
+    if not named:
+        readable = [with_names(every_capability(), driver, file) for file in readable]
     tables = {file.path: matrix(file.survey, driver) for file in readable if not file.empty}
     best = {file.path: NONE for file in readable} | {
         path: min((row["verdict"] for row in rows), key=_ORDER.index)
@@ -392,6 +402,11 @@ def matrix_answer(held: Sequence[Held], options: Mapping[str, Any]) -> Answer:
         failed=failed,
         exit=_exit(failed, held),
     )
+
+
+def every_capability() -> set[Capability]:
+    """Return the compute capabilities of the catalogue."""
+    return {entry.device.capability for entry in entries()}
 
 
 def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from gpuadvise.advisor.backends.choose import VARIABLE, choose
@@ -9,9 +10,21 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.compat.answer import gpu_answer, matrix_answer
-from gpuadvise.cli.compat.request import STDIN, held_by_all
-from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick
+from gpuadvise.cli.compat.answer import every_capability, gpu_answer, matrix_answer, with_names
+from gpuadvise.cli.compat.request import STDIN, driver_for, held_by_all, held_by_each
+from gpuadvise.cli.engines import chosen_engine
+from gpuadvise.cli.options import (
+    Cc,
+    EngineName,
+    Gpu,
+    Live,
+    Scheduler,
+    Snapshot,
+    TaskTime,
+    Text,
+    pick,
+    read,
+)
 from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
@@ -47,6 +60,9 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
+    engine: EngineName = None,
+    scheduler: Scheduler = None,
+    task_time: TaskTime = None,
 ) -> Answer:
     """Say whether the device code in FILE runs on a GPU, and what would mend it."""
     if fail_on is not None and fail_on not in THRESHOLDS:
@@ -70,10 +86,17 @@ def command(
                 hint=f"Name it: --gpu l4, or {VARIABLE}.",
             )
         given["matrix"] = True
-    held = held_by_all(files)
-    if choice and not choice.assumed:
-        return gpu_answer(held, given, choice)
-    answer = matrix_answer(held, given)
+    one = choice if choice and not choice.assumed else None
+    spread = chosen_engine(engine, scheduler, task_time)
+    if spread is None:
+        held = held_by_all(files)
+    else:
+        gpus = {one.device.capability} if one else every_capability()
+        known = driver_for(driver, one) if one else read("driver", driver)
+        held = held_by_each(files, spread, partial(with_names, gpus, known))
+    if one:
+        return gpu_answer(held, given, one, named=spread is not None)
+    answer = matrix_answer(held, given, named=spread is not None)
     if choice is None:
         return answer
     note = f"No live GPU: answered for every GPU; --gpu or ${VARIABLE} names one."

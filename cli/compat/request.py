@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
@@ -13,6 +14,7 @@ from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
+from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.errors import BadInput, OtherText, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import options
@@ -20,12 +22,13 @@ from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.backends.installed_package import InstalledPackage
     from gpuadvise.advisor.binaries.dynamic_section import DynamicSection
     from gpuadvise.advisor.binaries.model import Item
+    from gpuadvise.advisor.engines.engine import Engine
 
 STDIN = "-"
 
@@ -72,6 +75,42 @@ def held_by_all(paths: Sequence[str]) -> list[Held]:
     if all(file.unreadable for file in held):
         raise unreadable(and_list([quoted(_called(path)) for path in paths]), held[0].damage)
     return held
+
+
+def held_by_each(paths: Sequence[str], engine: Engine, named: Callable[[Held], Held]) -> list[Held]:
+    """Return what ``held_by_all`` does, each with what *named* makes of it, read by *engine*.
+
+    Standard input, pipes and installed packages are read here. Raises as ``held_by_all`` does, and
+    Unavailable where nobody could read any.
+    """
+    results = engine.map(
+        partial(_held_and_named, named, len(paths) == 1),
+        paths,
+        here=lambda path: not (os.path.isfile(path) or os.path.isdir(path)),
+    )
+    held = [
+        _unread(path, result.reason) if isinstance(result, Lost) else result
+        for path, result in zip(paths, results, strict=True)
+    ]
+    if engine.lost and all(file.unreadable for file in held):
+        raise Unavailable(f"No worker could read the files: {engine.lost[0]}")
+    if all(file.unreadable for file in held):
+        raise unreadable(and_list([quoted(_called(path)) for path in paths]), held[0].damage)
+    return held
+
+
+def _held_and_named(
+    named: Callable[[Held], Held], alone: bool, paths: Iterable[str]
+) -> Iterator[Held]:
+    for path in paths:
+        held = held_by(path, alone=alone)
+        yield held if held.unreadable else named(held)
+
+
+def _unread(path: str, reason: str) -> Held:
+    """Return the file *path* as one that nobody could read."""
+    damage = Damage(place=Place(path=path), message=reason)
+    return Held(path, _called(path), survey(()), (damage,))
 
 
 def held_by(path: str, *, alone: bool = True) -> Held:

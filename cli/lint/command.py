@@ -17,12 +17,13 @@ from gpuadvise.advisor.source.text import most_seconds
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
+from gpuadvise.cli.engines import chosen_engine, exit_with_lost, with_lost
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.lint.answer import answer, meets, said, verdict
 from gpuadvise.cli.lint.file_rules import FileRules, names_in
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
-from gpuadvise.cli.options import Get, Text, pick
+from gpuadvise.cli.options import EngineName, Get, Scheduler, TaskTime, Text, pick
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def command(
     since: Annotated[Text, pick("since")] = None,
     fix: Annotated[bool, pick("fix")] = False,
     diff: Annotated[bool, pick("diff")] = False,
+    engine: EngineName = None,
+    scheduler: Scheduler = None,
+    task_time: TaskTime = None,
     format: Annotated[
         str, pick("format", "text, json, ndjson, csv, markdown, html, sarif, github or gitlab.")
     ] = Format.TEXT,
@@ -75,13 +79,15 @@ def command(
         _refuse_with_mending(mending, baseline or since, format, get)
     left: list[NotJudged] = []
     notes: list[str] = []  # of what is left out on purpose
-    read = list(sources(files, rules, left=left, notes=notes))
+    spread = chosen_engine(engine, scheduler, task_time)
+    read = list(sources(files, rules, left=left, notes=notes, engine=spread))
     lacking = [source.lacking for source in read if source.lacking]
     if lacking and len(lacking) == len(read):
         raise lacking[0]
     _refuse_idle_gate(files, rules, read, left)
     if fix or diff:
-        return _mend(read, rules, write=fix and not diff, left=left, notes=notes)
+        code = _mend(read, rules, write=fix and not diff, left=left, notes=notes)
+        return exit_with_lost(code, spread)
     inputs = {
         "files": files,
         "select": list(rules.select),
@@ -90,7 +96,8 @@ def command(
         "baseline": baseline,
         "since": since,
     }
-    return answer(_only_new(read, rules, baseline, since), inputs, rules, left, notes)
+    said = answer(_only_new(read, rules, baseline, since), inputs, rules, left, notes)
+    return with_lost(said, spread)
 
 
 def _refuse_with_mending(

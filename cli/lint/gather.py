@@ -7,11 +7,14 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.build_files import build_of
 from gpuadvise.advisor.backends.user_files import unreadable
+from gpuadvise.advisor.engines.engine import Lost
+from gpuadvise.advisor.engines.processes import Processes
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD
@@ -25,12 +28,14 @@ from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.rules.source.lint import lint_cuda, lint_python
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from gpuadvise.advisor.engines.engine import Engine
     from gpuadvise.advisor.source.language import SyntaxFault
     from gpuadvise.cli.lint.file_rules import FileRules
 
 STDIN = "<stdin>"
+_BATCH = 50  # files that a worker reads together
 # Folders that hold no sources of the project itself.
 _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
 
@@ -60,33 +65,91 @@ def sources(
     *,
     left: list[NotJudged],
     notes: list[str],
+    engine: Engine | None = None,
 ) -> Iterator[SourceFile]:
     """Yield the files that *files* name, folders searched for SUFFIXES and C++ with device code in order of their names.
 
     A file that cannot be read is an error when it was named. What else cannot be judged is added
     to *left*: files and folders below a named one that cannot be read, files that would take too
     long, code that the parser did not follow, HIP. *notes* name links to folders, which are not followed, and
-    named files that the settings exclude, as hooks of commits name every file.
+    named files that the settings exclude, as hooks of commits name every file. With an *engine* it
+    reads them, and what it loses is not judged.
     """
+    places = list(list_places(files, rules, notes))
+    results = (engine or Processes()).map(
+        read_places,
+        places,
+        batch=_BATCH,
+        named=attrgetter("path"),
+        here=lambda place: isinstance(place, NotJudged) or place.path == STDIN,
+    )
+    for place, seen in zip(places, results, strict=True):
+        if isinstance(seen, Lost):
+            left.append(NotJudged(path=place.path, reason=seen.reason))
+            continue
+        source, unjudged = seen
+        left += unjudged
+        if source is not None:
+            yield source
+
+
+class SourcePlace(NamedTuple):
+    """A source to read for the rules *select*: STDIN, or a file that was *named* or lies in a folder."""
+
+    path: str
+    select: frozenset[str]
+    named: bool = True
+
+
+def list_places(
+    files: list[str], rules: FileRules, notes: list[str]
+) -> Iterator[SourcePlace | NotJudged]:
+    """Yield the sources that *files* name, and what below them cannot be listed."""
     for name in files:
         if name == "-":
-            data = sys.stdin.buffer.read(LARGEST + 1)
-            python = _is_python_content("standard input", data)
-            source = _parsed(STDIN, data, rules.of(STDIN), left, python=python)
-            yield _checked_python(source, data, left) if source.python else source
+            yield SourcePlace(STDIN, rules.of(STDIN))
         elif Path(name).is_dir():
-            for path in _below(name, rules, left, notes):
-                try:
-                    yield _named_source(path, rules.of(path), left)
-                except BadInput as error:
-                    left.append(_left_out(path, error.message))
+            unlisted: list[NotJudged] = []
+            for path in _below(name, rules, unlisted, notes):
+                yield from unlisted
+                unlisted.clear()
+                yield SourcePlace(path, rules.of(path), named=False)
+            yield from unlisted
         elif rules.excludes(name):
             notes.append(f"{quoted_path(name)}: left out by {rules.settings(name).file}: exclude.")
         else:
-            _refuse_other_kinds(name)
-            source = _named_source(name, rules.of(name), left)
-            # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
-            yield _checked_python(source, source.data, left) if source.python else source
+            yield SourcePlace(name, rules.of(name))
+
+
+def read_places(
+    places: Iterable[SourcePlace | NotJudged],
+) -> Iterator[tuple[SourceFile | None, list[NotJudged]]]:
+    """Yield what each of *places* shows, and what of it cannot be judged; raises BadInput as ``sources``."""
+    for place in places:
+        if isinstance(place, NotJudged):
+            yield None, [place]
+            continue
+        left: list[NotJudged] = []
+        yield _read_place(place, left), left
+
+
+def _read_place(place: SourcePlace, left: list[NotJudged]) -> SourceFile | None:
+    path, select, named = place
+    if path == STDIN:
+        data = sys.stdin.buffer.read(LARGEST + 1)
+        python = _is_python_content("standard input", data)
+        source = _parsed(STDIN, data, select, left, python=python)
+        return _checked_python(source, data, left) if source.python else source
+    if not named:
+        try:
+            return _named_source(path, select, left)
+        except BadInput as error:
+            left.append(_left_out(path, error.message))
+            return None
+    _refuse_other_kinds(path)
+    source = _named_source(path, select, left)
+    # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
+    return _checked_python(source, source.data, left) if source.python else source
 
 
 def _is_python(path: str) -> bool:
