@@ -446,7 +446,8 @@ def _linted(rule: str, text: str) -> Iterator[str]:
 def _example(shown: Shown) -> Iterator[str]:
     yield from _description(shown)
     for finding in shown.findings:
-        yield from ("", f"> {finding.message}", ">", f"> **Do:** {finding.advice.action}")
+        message = finding.message.replace("](", "]\\(")  # a launch of Numba is no link
+        yield from ("", f"> {message}", ">", f"> **Do:** {finding.advice.action}")
         gain = finding.advice.gain
         if gain and gain.upper_bound > 1:
             yield from (
