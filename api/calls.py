@@ -208,9 +208,9 @@ def diff(
 
 
 def lint(
-    *files: Path, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    *files: Path, select: Sequence[str] = (), ignore: Sequence[str] = (), jobs: int = 1
 ) -> Answer[LintResult]:
-    """Return the faults that sources of CUDA and Python show; folders are searched."""
+    """Return the faults that sources of CUDA and Python show; *jobs* processes search folders."""
     from gpuadvise.api.answers.lint import LintResult
 
     return _ask(
@@ -219,6 +219,7 @@ def lint(
         files=_paths(files),
         select=",".join(select) or None,
         ignore=",".join(ignore) or None,
+        jobs=jobs,
     )
 
 

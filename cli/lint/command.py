@@ -22,8 +22,8 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.lint.answer import answer, meets, said, verdict
 from gpuadvise.cli.lint.file_rules import FileRules, names_in
-from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, sources
-from gpuadvise.cli.options import EngineName, Get, Scheduler, TaskTime, Text, pick
+from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, processes, sources
+from gpuadvise.cli.options import EngineName, Get, Scheduler, TaskTime, Text, pick, read
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
@@ -64,6 +64,9 @@ def command(
     since: Annotated[Text, pick("since")] = None,
     fix: Annotated[bool, pick("fix")] = False,
     diff: Annotated[bool, pick("diff")] = False,
+    jobs: Annotated[
+        Text, pick("jobs", "Processes that read the files; one for each core unless given.")
+    ] = None,
     engine: EngineName = None,
     scheduler: Scheduler = None,
     task_time: TaskTime = None,
@@ -80,13 +83,14 @@ def command(
     left: list[NotJudged] = []
     notes: list[str] = []  # of what is left out on purpose
     spread = chosen_engine(engine, scheduler, task_time)
-    read = list(sources(files, rules, left=left, notes=notes, engine=spread))
-    lacking = [source.lacking for source in read if source.lacking]
-    if lacking and len(lacking) == len(read):
+    here = processes(1 if "-" in files else read("jobs", jobs))
+    linted = list(sources(files, rules, left=left, notes=notes, engine=spread or here))
+    lacking = [source.lacking for source in linted if source.lacking]
+    if lacking and len(lacking) == len(linted):
         raise lacking[0]
-    _refuse_idle_gate(files, rules, read, left)
+    _refuse_idle_gate(files, rules, linted, left)
     if fix or diff:
-        code = _mend(read, rules, write=fix and not diff, left=left, notes=notes)
+        code = _mend(linted, rules, write=fix and not diff, left=left, notes=notes)
         return exit_with_lost(code, spread)
     inputs = {
         "files": files,
@@ -96,7 +100,7 @@ def command(
         "baseline": baseline,
         "since": since,
     }
-    said = answer(_only_new(read, rules, baseline, since), inputs, rules, left, notes)
+    said = answer(_only_new(linted, rules, baseline, since), inputs, rules, left, notes)
     return with_lost(said, spread)
 
 

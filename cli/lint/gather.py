@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.build_files import build_of
 from gpuadvise.advisor.backends.user_files import unreadable
+from gpuadvise.advisor.backends.worker_processes import usable_cores
 from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.engines.processes import Processes
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 _BATCH = 50  # files that a worker reads together
+# A process starts in the time that some files of usual length take.
+_WORTH_PROCESS = 10
+_MOST_PROCESSES = 16
+_READING = ("gpuadvise.rules.source.lint", "gpuadvise.advisor.source.tree")
 # Folders that hold no sources of the project itself.
 _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
 
@@ -59,24 +64,30 @@ class SourceFile:
         return text.decode("utf-8", "replace").split("\n")
 
 
+def processes(jobs: int | None) -> Processes:
+    """Return what reads sources here: in *jobs* processes, or one for each core."""
+    wanted = min(usable_cores(), _MOST_PROCESSES) if jobs is None else jobs
+    return Processes(jobs=wanted, worth=_WORTH_PROCESS, modules=_READING)
+
+
 def sources(
     files: list[str],
     rules: FileRules,
     *,
     left: list[NotJudged],
     notes: list[str],
-    engine: Engine | None = None,
+    engine: Engine,
 ) -> Iterator[SourceFile]:
     """Yield the files that *files* name, folders searched for SUFFIXES and C++ with device code in order of their names.
 
     A file that cannot be read is an error when it was named. What else cannot be judged is added
     to *left*: files and folders below a named one that cannot be read, files that would take too
     long, code that the parser did not follow, HIP. *notes* name links to folders, which are not followed, and
-    named files that the settings exclude, as hooks of commits name every file. With an *engine* it
-    reads them, and what it loses is not judged.
+    named files that the settings exclude, as hooks of commits name every file. The *engine* reads
+    them, and what it loses is not judged.
     """
     places = list(list_places(files, rules, notes))
-    results = (engine or Processes()).map(
+    results = engine.map(
         read_places,
         places,
         batch=_BATCH,

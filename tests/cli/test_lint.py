@@ -51,6 +51,20 @@ def test_text_names_the_place_and_the_change(kernel: Path, cli) -> None:
     assert "k.cu:3:25: HIGH divergent-barriers" in ran.out
 
 
+@pytest.mark.parametrize("format", ["text", "json", "sarif"])
+def test_several_processes_say_the_same_in_the_same_order(tmp_path: Path, format: str) -> None:
+    for number in range(30):
+        source = KERNEL.replace("a[0]", f"a[{number}]") if number % 3 else "import torch\n)"
+        (tmp_path / f"k{number}.{'cu' if number % 3 else 'py'}").write_text(source)
+    lint = [sys.executable, "-m", "gpuadvise", "lint", ".", "--format", format, "--jobs"]
+    one, three = (
+        subprocess.run([*lint, jobs], cwd=tmp_path, capture_output=True, timeout=120)
+        for jobs in "13"
+    )
+    assert (one.stdout, one.stderr, one.returncode) == (three.stdout, three.stderr, 0)
+    assert one.stdout.count(b"implicit-double") >= 20
+
+
 def test_json_is_valid(kernel: Path, cli) -> None:
     document = json.loads(cli("lint", ".", "--format", "json").out)
     VALID(document)
