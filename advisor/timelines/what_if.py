@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 
+# A kernel that takes more of the span than this has no bound: what is left without it is start-up,
+# gaps and other kernels, and says nothing of how fast the kernel can be.
+_NEARLY_ALL = 0.9
+
+
 class Change(StrEnum):
     """What could be changed."""
 
@@ -55,8 +60,8 @@ class Change(StrEnum):
 class WhatIf:
     """A change, the nanoseconds it saves at most, the bound on the whole, and its formula.
 
-    ``speedup`` is None where nothing bounds it: the cause is all there is. ``subject`` names the
-    kernel of a change that is about one.
+    ``speedup`` is None where nothing bounds it: the cause is all there is, or a kernel nearly all.
+    ``subject`` names the kernel of a change that is about one.
     """
 
     change: Change
@@ -98,6 +103,11 @@ def _bounded(
     span = timeline.account.steady_ns
     left = span - min(saved, span)
     bound = span / left if left else None
+    if change is Change.FASTEN_KERNEL and left < (1 - _NEARLY_ALL) * span:
+        bound, how = (
+            None,
+            f"{how}, nearly all of the run: only the kernel itself bounds what it can win",
+        )
     if to_host_seconds and bound is not None:
         how += f", where copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs"
         bound = run.bound_of_slower_copies(bound, to_host_seconds)

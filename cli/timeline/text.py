@@ -149,10 +149,18 @@ def _hidden(count: int, noun: str, how: str) -> list[Block]:
 
 def verdict(case: TimelineCase) -> str:
     """Return where most of the span went, and the change that could win most."""
-    if not case.changes or case.changes[0].speedup is None:
+    if not case.changes:
         return time_spent(case)
     best, speedup = case.changes[0], case.changes[0].speedup
-    condition = " if it took no time" if best.change == Change.FASTEN_KERNEL else ""
+    about_kernel = best.change == Change.FASTEN_KERNEL
+    if speedup is None and about_kernel:
+        share = show_share(best.saved_ns / case.timeline.account.steady_ns)
+        return (
+            f"{time_spent(case)} What could win most: {_CHANGES[best.change]}, {share} of the run."
+        )
+    if speedup is None:
+        return time_spent(case)
+    condition = " if it took no time" if about_kernel else ""
     return (
         f"{time_spent(case)} What could win most: {_CHANGES[best.change]}, "
         f"at most {show_number(speedup)}x{condition}."

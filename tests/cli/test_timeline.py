@@ -293,13 +293,23 @@ def test_what_a_kernel_can_win_is_said_on_a_condition_and_by_timeline_alone(
     cli, tmp_path: Path
 ) -> None:
     path = tmp_path / "kernels.json"
-    path.write_text(traces.kineto([traces.kernel(i * 1000, 999.5) for i in range(40)]))
-    spent = "100 % of 40 ms are kernels."
-    won = f"{spent} What could win most: a faster kernel, at most 2,051x if it took no time."
+    path.write_text(traces.kineto([traces.kernel(i * 1000, 800) for i in range(40)]))
+    spent = "80.4 % of 39.8 ms are kernels."
+    won = f"{spent} What could win most: a faster kernel, at most 5.1x if it took no time."
     assert cli("timeline", str(path)).out.startswith(f"{won}\n")
     advised = cli("advise", str(path)).out
     assert f"\n{spent}\n" in advised
     assert "What could win most" not in advised
+
+
+def test_a_kernel_that_is_nearly_the_whole_run_has_no_bound(cli, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.json"
+    path.write_text(traces.kineto([traces.kernel(i * 1000, 999.5) for i in range(40)]))
+    out = cli("timeline", str(path)).out
+    spent = "100 % of 40 ms are kernels."
+    assert out.startswith(f"{spent} What could win most: a faster kernel, 100 % of the run.\n")
+    assert "no bound  a faster kernel" in out
+    assert cli("timeline", str(path), "--get", "what_if.0.speedup").out == "null\n"
 
 
 def test_a_bare_array_of_events_is_a_timeline(cli, tmp_path: Path) -> None:
