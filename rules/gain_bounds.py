@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
@@ -62,6 +63,13 @@ _GLOBAL_WAITS = frozenset(
 _SHARED_WAITS = frozenset(
     {Stall.SHORT_SCOREBOARD, Stall.MIO_THROTTLE, Stall.BARRIER, Stall.SEVERAL, None}
 )
+_MANY_SPILLS = number(
+    0.05,
+    "instructions that spill, in a grid that leaves SMs idle",
+    "requests per instruction",
+    "our judgement: as heavy use of local memory",
+    LaunchSet.RECORDED,
+)
 # Families that have a test of their own, whatever else limits the kernel.
 _ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
 
@@ -108,6 +116,8 @@ def _holds_each_block(profile: KernelProfile, family: Family) -> bool:
     """Return whether what *family* changes keeps the blocks themselves waiting, on SMs that have some."""
     if family is Family.COALESCING:
         return at_work(profile, profile.l1_busy or 0.0) >= AT_ROOF
+    if family is Family.SPILLS:  # with few warps beside them nothing hides them
+        return (profile.spill_requests or 0.0) >= _MANY_SPILLS * (profile.instructions or math.inf)
     wait = profile.top_stall
     return family is Family.BANKS and wait is not None and wait[0] in _SHARED_WAITS
 
@@ -185,6 +195,8 @@ def bounded(
         return advice
     if rule.family is Family.GRID:
         advice = _with_coalescing(advice, profile, shares)
+    if rule.family is Family.SPILLS and few_warps:
+        advice = advice.but(gain=_without_waits(advice, profile) or advice.gain)
     if other_kernel and rule.family is Family.GRID and few_warps:
         shares, advice = _kept(shares, _OPERATIONS), advice.but(gain=None)
     elif other_kernel and rule.family not in _SAME_KERNEL:
@@ -249,6 +261,24 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
     return advice.but(relief=relief)
 
 
+def _without_waits(advice: Advice, profile: KernelProfile) -> Gain | None:
+    """Return what a warp would win that waits for no memory, and for what else it does in fewer instructions.
+
+    Where no other warps work meanwhile, a launch is as long as its warps are.
+    """
+    now, then = profile.unit_shares.get(Unit.ISSUE), (advice.relief or {}).get(Unit.ISSUE)
+    if not profile.stalls or not now or then is None:
+        return None
+    waits = sum(profile.stalls.get(stall, 0.0) for stall in _MEMORY_WAITS)
+    kept = then / now
+    return left_over(
+        f"warps wait for memory {show_share(waits)} of their time; without that, and with "
+        f"{show_share(kept)} of the instructions, it is {show_share((1 - waits) * kept)}",
+        (1 - waits) * kept,
+    )
+
+
+_MEMORY_WAITS = (Stall.LONG_SCOREBOARD, Stall.LG_THROTTLE, Stall.DRAIN, Stall.MEMBAR)
 # Shares below this are noise of a counter.
 _NOISE = number(1e-4, "noise of a counter", "share", "our judgement", LaunchSet.SIXTH)
 

@@ -183,6 +183,24 @@ ROW_PER_BLOCK = replace(
     global_stores=WIDE,
     global_reductions=NONE,
 )
+# A row of a long product per thread, four warps on each SM; a quarter of the instructions spill.
+SPILLING = replace(
+    FEW_BLOCKS,
+    kernel="attention_row_per_thread(const float *, const float *, float *, int)",
+    grid=(128, 1, 1),
+    registers=64,
+    waves=0.12,
+    seconds=7.7e-3,
+    achieved_occupancy=0.0625,
+    stalls={"long_scoreboard": 0.83, "wait": 0.1, "selected": 0.06},
+    issue_busy=0.061,
+    sm_busy=0.061,
+    l1_busy=0.14,
+    instructions=490e6,
+    spill_requests=128e6,
+    local_loads=WarpRequests(requests=97.5e6, sectors=390e6, used_bytes=32.0),
+    local_stores=WarpRequests(requests=30.5e6, sectors=122e6, used_bytes=32.0),
+)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +216,13 @@ ROW_PER_BLOCK = replace(
         (replace(ONE_WARP, shared_wavefronts=3.8e9), "bank-conflicts", "medium"),
         (replace(ONE_WARP, shared_wavefronts=3.7e9), "bank-conflicts", "low"),
         (replace(ONE_WARP, stalls={"long_scoreboard": 0.65}), "bank-conflicts", None),
+        # Spills that no other warps hide: 5 % of the instructions.
+        (SPILLING, "underfilled-device", "high"),
+        (SPILLING, "register-spills", "high"),
+        (replace(SPILLING, spill_requests=24.6e6, local_loads=NONE, local_stores=NONE),
+         "register-spills", "high"),
+        (replace(SPILLING, spill_requests=24.4e6, local_loads=NONE, local_stores=NONE),
+         "register-spills", None),
         # Few warps in blocks that wait: more at once also fill the last wave.
         (TAIL, "low-occupancy", "medium"),
         (replace(TAIL, stalls={"long_scoreboard": 0.41}), "low-occupancy", "medium"),
@@ -295,3 +320,11 @@ def test_bytes_that_loads_use_again_are_a_fault_beside_sectors_in_excess() -> No
     rows = findings(replace(untiled, dram_read=6.6e9))
     assert "uncoalesced-access" in rows
     assert "redundant-global-loads" not in rows
+
+
+def test_spills_beside_few_warps_win_no_more_than_the_waits_and_instructions_that_go() -> None:
+    kept = 1 - 1.1 * 128 / 490
+    won = findings(SPILLING)["register-spills"].bound
+    assert won == pytest.approx(1 / ((1 - 0.83) * kept))
+    unknown = findings(replace(SPILLING, stalls={}))["register-spills"].bound
+    assert unknown == pytest.approx(1 / (0.061 * kept))
