@@ -85,6 +85,7 @@ UNSPLIT = number(
     LaunchSet.FIFTH,
 )
 _WORD_SIZES = (1, 2, 4, 8, 16)
+_FULL = number(0.75, "lanes of a warp at work", "share", "our judgement", LaunchSet.RECORDED)
 _ROUNDED = number(0.01, "bytes of a word, with what rounding takes", "share", "our judgement")
 _LITTLE_MORE = number(1.25, "bytes read per byte of a stream", "", "our judgement")
 
@@ -186,6 +187,8 @@ def _moved_by(
     used = requests.used_bytes or SECTOR
     hit = 0.0 if at_l1 or way == "stores" or profile is None else (l1_hits(profile) or 0.0)
     factor = SECTOR / used
+    if _side_by_side(requests, profile):
+        return 1.0, f"{way} move no more sectors than a full warp's neighbouring words have"
     if requests.sectors_per_request:  # a request that moves one sector cannot move fewer
         factor = min(factor, max(1.0, requests.sectors_per_request))
     how = f"{way} move {SECTOR} bytes for {show_number(used)} used"
@@ -205,6 +208,17 @@ def _moved_by(
         if hit >= NOTABLE_HITS:
             how += f", times the {show_share(1 - hit)} that L1 does not hold"
     return factor, how
+
+
+def _side_by_side(requests: WarpRequests, profile: KernelProfile | None) -> bool:
+    """Return whether lanes take neighbouring words, and some of each warp take no part.
+
+    What they leave of a sector another request of the warp takes, or none: the branch is what leaves it.
+    """
+    sectors, lanes = requests.sectors_per_request, profile.active_threads if profile else None
+    if not sectors or lanes is None:
+        return False
+    return sectors <= WARP_SIZE / _SECTOR_WORDS and lanes < _FULL * WARP_SIZE
 
 
 def _far_apart(profile: KernelProfile | None, factor: float, how: str) -> tuple[float, str]:

@@ -460,3 +460,39 @@ def test_blocks_of_a_warp_are_held_as_far_as_registers_and_shared_memory_allow()
     assert "hold 17 of 64 warps (26.6 %) of them; by their number it would be 32" in found.message
     by_number = findings(replace(small, theoretical_occupancy=0.5))["tiny-blocks"]
     assert "holds at most 32 blocks, so 32 of 64 warps (50 %)" in by_number.message
+
+
+# A step of a bitonic sort: every other lane of a warp swaps two words, neighbours of its neighbours' words.
+EVERY_OTHER_LANE = replace(
+    KERNEL,
+    kernel="swap_step(float *, int, int)",
+    active_threads=21.5,
+    stalls={"long_scoreboard": 0.73, "wait": 0.1},
+    l1_load_hit_rate=0.5,
+    l2_busy=0.7,
+    dram_busy=0.5,
+    dram_read=16.8e6,
+    dram_written=0.07e6,
+    dram_bytes=16.87e6,
+    global_sectors=2.09e6,
+    global_sectors_ideal=0.79e6,
+    global_loads=WarpRequests(requests=262e3, sectors=1048e3, used_bytes=16.0),
+    global_stores=WarpRequests(requests=262e3, sectors=1046e3, used_bytes=8.0),
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "rule", "expected"),
+    [
+        (EVERY_OTHER_LANE, "uncoalesced-access", None),
+        (EVERY_OTHER_LANE, "latency-bound", "medium"),
+        (replace(EVERY_OTHER_LANE, active_threads=24.0), "uncoalesced-access", "high"),
+        (replace(EVERY_OTHER_LANE, active_threads=None), "uncoalesced-access", "high"),
+        (replace(EVERY_OTHER_LANE, global_stores=replace(EVERY_OTHER_LANE.global_stores,
+                 sectors=1200e3)), "uncoalesced-access", "high"),
+    ],
+)  # fmt: skip
+def test_lanes_that_take_no_part_leave_sectors_unused(
+    profile: KernelProfile, rule: str, expected: str | None
+) -> None:
+    assert priority(profile, rule) == expected

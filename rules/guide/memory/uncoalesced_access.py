@@ -180,7 +180,7 @@ RULE = Rule(
         "of 16 KiB or less, and where L1 is busy with loads of which it has 70 % and whose sectors are used by half. "
         "Stores do not count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does "
         "where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is "
-        "60 % busy while they work. In a source: neighbouring threads access elements a row apart."
+        "60 % busy while they work. Requests of a warp that is not full count from 5 sectors on. In a source: neighbouring threads access elements a row apart."
     ),
     citations=(*guide("10.2.1", "9.2.1"), programming_guide("Device Memory Accesses")),
     silenced_by=("bank-conflicts",),
