@@ -127,13 +127,14 @@ class Totals:
         for more in self.readers.values():
             every._add("all", more)
         lines = [
-            f"{'reader':18} {'cases':>10} {'twice':>8} {'slowest s':>9} {'MiB':>5}  exit codes"
+            f"{'reader':18} {'cases':>10} {'twice':>8} {'slowest s':>9} {'its case':>9} {'MiB':>5}"
+            "  exit codes"
         ]
         for reader, row in [*sorted(self.readers.items()), *every.readers.items()]:
             codes = ", ".join(f"{code}: {row['codes'][code]:,}" for code in sorted(row["codes"]))
             lines.append(
                 f"{reader:18} {row['cases']:10,} {row['twice']:8,} {row['slowest'][0]:9.2f}"
-                f" {row['peak_mib']:5}  {codes}"
+                f" {row['slowest'][1]:9} {row['peak_mib']:5}  {codes}"
             )
         return "\n".join(lines)
 

@@ -25,7 +25,7 @@ _LARGEST = 1 << 20
 _LARGEST_COMMANDS = 16 << 20
 _FAST_MATH = re.compile(r"(?<![\w-])--?use_fast_math(?![\w=-])(?!=false)")
 _DEFINITION = re.compile(r"(?<![\w-])-D\s?([A-Za-z_]\w*)=(\d{1,9})(?![\w.])")
-_COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?:#|//).*$", re.MULTILINE)
 
 
 def build_of(source: str) -> Build:

@@ -31,7 +31,7 @@ class EvidenceKind(StrEnum):
 
 _SNIFFED = 1 << 16
 _DESCRIBED = (".toml", ".json", ".ndjson", ".jsonl", ".ipynb")
-_CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^\s*\.version\s+\d"
+_CODE_TEXT = r"ptxas info|^\s{0,8}Resource usage:|^[ \t]*\.version\s+\d"
 # What a description or a trace in JSON begins with; a program's own output before a page may begin with a bracket.
 _JSON = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{|\]|$)|\{\s*(?:\"|\}|$)|$)"
 _PACKED = (".gz", ".zst")
@@ -149,7 +149,7 @@ _READ_AGAIN = {
     "kernels": "As a baseline: gpuadvise kernels FILE --baseline {}",
     "measure": "Its figures are used by: gpuadvise roofline --calibration {}",
 }
-_PTX = r"^\s*\.version\s+\d"
+_PTX = r"^[ \t]*\.version\s+\d"
 
 
 def content_of(path: str) -> FileContent:

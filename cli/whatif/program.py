@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 8
 _ENTRY = re.compile(rb"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?")
-_TARGET = re.compile(rb"^\s*\.target\s+sm_(\d+)", re.MULTILINE)
+_TARGET = re.compile(rb"^[ \t]*\.target\s+sm_(\d+)", re.MULTILINE)
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)(.*?)([\w$]+)\s*(\[\d+\])?\s*$")
 # Types of parameters in PTX; 8-byte ones may be pointers, which PTX does not always say.
 _TYPES = {

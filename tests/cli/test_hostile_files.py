@@ -332,3 +332,27 @@ def test_an_assignment_that_the_parser_could_not_follow(cli, tmp_path: Path) -> 
     ran = cli("lint", str(tmp_path / "k.cu"))
     assert "itself failed" not in ran.err
     assert ran.code in (0, 3)
+
+
+@pytest.mark.parametrize(
+    "line", ["advise page.csv --gpu l4 --format ndjson", "page.csv", "kernels page.csv"]
+)
+@pytest.mark.parametrize("run", ["\n", " \n", "\t", "\x0b"])
+def test_a_page_of_empty_lines_ends_soon(
+    line: str, run: str, cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.csv").write_text("name,regs\na,1e400\n" + run * (90_000 // len(run)) + "x\n")
+    began = time.process_time()
+    ran = cli(*line.split())
+    assert time.process_time() - began < 1
+    assert ran.code == 2, ran
+
+
+@pytest.mark.parametrize("name", ["CMakeLists.txt", "Makefile"])
+def test_build_files_of_empty_lines_are_read_soon(name: str, cli, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("\n" * 90_000 + "nvcc --use_fast_math k.cu\n")
+    (tmp_path / "k.cu").write_bytes(FAULTY)
+    began = time.process_time()
+    assert cli("lint", str(tmp_path / "k.cu")).code == 0
+    assert time.process_time() - began < 1
