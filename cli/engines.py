@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.answer import Answer
 
 DASK = "dask"
+ENGINE_OPTIONS = ("engine", "scheduler", "task_time")
 
 
 def chosen_engine(name: str | None, scheduler: str | None, task_time: str | None) -> Engine | None:

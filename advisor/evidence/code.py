@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.user_files import is_kept, opened
 from gpuadvise.advisor.binaries.kernel_occupancy import BlockFrom, Residencies
 from gpuadvise.advisor.catalogue import by_capability
+from gpuadvise.advisor.evidence.reading import Reading
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE, best_block
@@ -15,13 +16,12 @@ from gpuadvise.advisor.profiles.launch_facts import of_code
 from gpuadvise.advisor.prose import and_list, quoted_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Entry, Item, Kernel
     from gpuadvise.advisor.binaries.options import ReadOptions
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.evidence.reading import Reading
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
@@ -38,6 +38,15 @@ def kernels_in_code(path: str, device: Device | None, reading: Reading) -> Itera
         yield kernel
     if empty and len(reading.damage) == damaged and len(reading.notes) == said:
         reading.note(f"{quoted_path(path)} holds no kernel: it says nothing here.")
+
+
+def read_codes(
+    device: Device | None, paths: Iterable[str]
+) -> Iterator[tuple[list[Kernel], Reading]]:
+    """Yield what ``kernels_in_code`` does of each of *paths*, and what was kept of it."""
+    for path in paths:
+        reading = Reading()
+        yield list(kernels_in_code(path, device, reading)), reading
 
 
 def _loaded_kernels(path: str, device: Device | None, reading: Reading) -> Iterator[Kernel]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,17 +18,18 @@ from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput, TooCostly
 from gpuadvise.advisor.evidence.reading import Reading
 from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.prose import inert, quoted_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
     from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.description.reader import DeviceFinder
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.evidence.launches import ProfiledLaunch
+    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.evidence.launches import FileLaunches, ProfiledLaunch
     from gpuadvise.advisor.evidence.sources import SourceEvidence
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.source.diagnostic import LintedFile
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 CUDA_SOURCES = (".cu", ".cuh")
 SCRIPTS = (".py", ".ipynb")
 SOURCES = (*CUDA_SOURCES, *SCRIPTS)
+_BATCH = 20  # reports that a worker reads together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +136,7 @@ class EvidenceFiles:
     timelines_in: Callable[[Iterable[str], Device | None], Iterable[TimelineCase]] = _timelines_in
     lint: SourceLinter = unjudged
     reading: Reading = field(default_factory=Reading)
+    engine: Engine | None = None  # reads reports and code; None: this process
 
     def kernels(self) -> Iterator[Described | BadLine]:
         """Yield every run, then every kernel, with all that the files know of it."""
@@ -300,14 +303,17 @@ class EvidenceFiles:
     def _profiled(self, files: SortedFiles) -> Iterator[Described | BadLine]:
         """Yield the profiled kernels, each with what code, sources and descriptions say of it."""
         from gpuadvise.advisor.evidence.join import BesideProfiles, joined_launches
-        from gpuadvise.advisor.evidence.launches import profiled_launches
+        from gpuadvise.advisor.evidence.launches import launches_in, profiled_launches
 
         source = self._source_evidence(files.sources) if files.sources else None
         if source is not None:
             source.drop_unproved()
         compiled = tuple(self._compiled(files.codes))
         launches = profiled_launches(
-            files.profiles, self.reading.damage, lambda notes: self.reading.note(*notes)
+            files.profiles,
+            self.reading.damage,
+            lambda notes: self.reading.note(*notes),
+            launches_in if self.engine is None else self._launches_elsewhere,
         )
         device = self._device_of(launches[0].profile) if launches else None
         beside = BesideProfiles(
@@ -351,8 +357,42 @@ class EvidenceFiles:
         from gpuadvise.advisor.evidence.code import kernels_in_code
         from gpuadvise.advisor.evidence.join import one_of_each
 
-        kernels = (kernels_in_code(path, self.device, self.reading) for path in codes)
+        kernels: Iterable[Iterable[Kernel]]
+        if self.engine is not None:
+            kernels = self._codes_elsewhere(codes, self.engine)
+        else:
+            kernels = (kernels_in_code(path, self.device, self.reading) for path in codes)
         return one_of_each(kernels) if len(codes) > 1 else chain.from_iterable(kernels)
+
+    def _codes_elsewhere(self, codes: list[str], engine: Engine) -> Iterator[list[Kernel]]:
+        """Yield the kernels of each of *codes*, read by *engine*; what it loses is left out."""
+        from gpuadvise.advisor.engines.engine import Lost
+        from gpuadvise.advisor.evidence.code import read_codes
+
+        results = engine.map(partial(read_codes, self.device), codes, here=_is_here)
+        for path, result in zip(codes, results, strict=True):
+            if isinstance(result, Lost):
+                self.reading.leave_out(path, result.reason)
+                continue
+            kernels, reading = result
+            self.reading.add(reading)
+            yield kernels
+
+    def _launches_elsewhere(self, paths: Sequence[str]) -> Iterator[FileLaunches]:
+        """Yield what each of the reports *paths* holds, read by the engine; what it loses is damage."""
+        from gpuadvise.advisor.binaries.model import Damage, Place
+        from gpuadvise.advisor.engines.engine import Lost
+        from gpuadvise.advisor.evidence.launches import FileLaunches, launches_in
+
+        assert self.engine is not None
+        results = self.engine.map(launches_in, paths, batch=_BATCH, here=_is_here)
+        for path, result in zip(paths, results, strict=True):
+            if isinstance(result, Lost):
+                message = f"{quoted_path(path)}: {result.reason}"
+                damage = Damage(place=Place(path=inert(path)), message=result.reason)
+                yield FileLaunches([], [damage], [BadInput(message)])
+            else:
+                yield result
 
     def _facts_of_code(self, kernel: Kernel) -> Iterator[Facts]:
         """Yield *kernel* on the GPU named or its own target, where one is known."""
@@ -417,6 +457,11 @@ class EvidenceFiles:
         if note := other_gpu_note(profile.device, device):
             self.reading.note(note)
         return device
+
+
+def _is_here(path: str) -> bool:
+    """Return whether *path* is a pipe or what came through one, which nobody else can open."""
+    return is_kept(path) or not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def source_facts(path: str, device: Device | None, lint: SourceLinter) -> Described:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -12,7 +12,7 @@ from gpuadvise.advisor.facts.library_kernels import base_name
 from gpuadvise.advisor.prose import inert, quoted_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.device import Device
@@ -47,19 +47,39 @@ class ProfiledLaunch:
     seconds: float | None = None  # of all of them
 
 
+class FileLaunches(NamedTuple):
+    """What one report or page holds: its launches, what of it could not be read, and why not at all."""
+
+    launches: list[ProfiledLaunch]
+    damage: list[Damage]
+    errors: list[BadInput]
+
+
+def launches_in(paths: Iterable[str]) -> Iterator[FileLaunches]:
+    """Yield what each of *paths* holds; where a file is damaged, the launches before that place."""
+    for path in paths:
+        damage: list[Damage] = []
+        errors: list[BadInput] = []
+        yield FileLaunches(_launches_in(path, damage, errors), damage, errors)
+
+
 def profiled_launches(
-    paths: Iterable[str], damage: list[Damage], say: Callable[[list[str]], None]
+    paths: Sequence[str],
+    damage: list[Damage],
+    say: Callable[[list[str]], None],
+    read: Callable[[Sequence[str]], Iterable[FileLaunches]] = launches_in,
 ) -> list[ProfiledLaunch]:
     """Return the launches of all files: one that several of them hold once, alike ones of a run once.
 
     The report and the pages of one run hold the same launches, told by kernel, shape and time.
     What of a file could not be read is added to *damage*; *say* is told of launches that are
-    counted once. Raises BadInput where no launch is left.
+    counted once. *read* is what ``launches_in`` is. Raises BadInput where no launch is left.
     """
     runs: list[list[ProfiledLaunch]] = []
     errors: list[BadInput] = []
-    for path in paths:
-        launches = _launches_in(path, damage, errors)
+    for path, (launches, damaged, faults) in zip(paths, read(paths), strict=True):
+        damage += damaged
+        errors += faults
         for run in runs:
             if (both := _merged(run, launches)) is not None:
                 if _form(run[0].profile) == _form(launches[0].profile):

@@ -23,6 +23,12 @@ class Reading:
         """Keep those of *notes* that are new."""
         self.notes.extend(note for note in dict.fromkeys(notes) if note not in self.notes)
 
+    def add(self, other: Reading) -> None:
+        """Keep what *other* does."""
+        self.note(*other.notes)
+        self.damage += other.damage
+        self.unread += other.unread
+
     def leave_out(self, path: str, reason: str) -> None:
         """Keep that the file *path* was not judged, or not all of it."""
         self.damage.append(_part(path, reason))

@@ -9,7 +9,18 @@ from gpuadvise.cli.advise.evaluate import Call, advise
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Cc, Get, Gpu, Live, Snapshot, Text, pick
+from gpuadvise.cli.options import (
+    Cc,
+    EngineName,
+    Get,
+    Gpu,
+    Live,
+    Scheduler,
+    Snapshot,
+    TaskTime,
+    Text,
+    pick,
+)
 from gpuadvise.cli.parameters import argument
 
 Texts = list[str] | None
@@ -85,6 +96,9 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
+    engine: EngineName = None,
+    scheduler: Scheduler = None,
+    task_time: TaskTime = None,
     select: Annotated[Texts, pick("select")] = None,
     ignore: Annotated[Texts, pick("ignore")] = None,
     rules: Annotated[Texts, pick("rules")] = None,

@@ -25,6 +25,7 @@ from gpuadvise.cli.advise.judge import (
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
+from gpuadvise.cli.engines import ENGINE_OPTIONS, chosen_engine, with_lost
 from gpuadvise.cli.exits import threshold
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.options import read
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
     from gpuadvise.rules.report import Finding, Report
 
 
-_OUTPUT = ("format", "get")
+# Who reads changes nothing of what is said.
+_OUTPUT = ("format", "get", "engine", "scheduler", "task_time")
 # Times are rounded, and profiled ones a little longer.
 _ABOVE = 1.02
 # Of the profiler's rules those that ask for a change; older versions name no kind.
@@ -97,6 +99,7 @@ class Call:
             snapshot=given.get("snapshot"),
             environment=bool(given.get("environment")),
             reminders=bool(given.get("all_findings")),
+            engine=chosen_engine(*(given.get(name) for name in ENGINE_OPTIONS)),
         )
         live = evidence.device is not None or evidence.snapshot is not None
         if not (
@@ -146,7 +149,7 @@ def advise(call: Call, output: Output) -> Answer | Exit:
             from gpuadvise.cli.advise.stream import streamed
 
             return streamed(evidence, judge, limit, output.format)
-        return _whole(
+        said = _whole(
             call,
             evidence,
             judge,
@@ -154,6 +157,7 @@ def advise(call: Call, output: Output) -> Answer | Exit:
             as_ledger=output.format == LEDGER,
             draws=output.format == Format.HTML,
         )
+        return with_lost(said, evidence.engine)
 
 
 # A row for each kernel, for agents: cli/advise/ledger.py.

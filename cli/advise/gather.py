@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.description.reader import Described
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.engines.engine import Engine
     from gpuadvise.advisor.evidence.launches import ProfiledLaunch
     from gpuadvise.advisor.source.diagnostic import LintedFile
     from gpuadvise.advisor.timelines.case import TimelineCase
@@ -59,6 +60,7 @@ class GatheredEvidence:
     reminders: bool = False
     pattern: re.Pattern[str] | None = None  # only kernels whose names it is found in
     reading: Reading = field(default_factory=Reading)
+    engine: Engine | None = None  # who reads reports, code and traces; None: this process
     passed_over: list[str] = field(default_factory=list)  # names in which it is not found
     passed_seconds: list[float] = field(default_factory=list)  # of all their launches
 
@@ -72,10 +74,20 @@ class GatheredEvidence:
             default=lambda: self.chosen.device,
             launched=from_flags(self.flags, None).facts if self._launches_code else None,
             given=self._given_beside,
-            timelines_in=_shown_timelines,
+            timelines_in=self._timelines_in,
             lint=_linted,
             reading=self.reading,
+            engine=self.engine,
         )
+
+    def _timelines_in(self, paths: Iterable[str], device: Device | None) -> Iterator[TimelineCase]:
+        from gpuadvise.cli.timeline.request import timelines_in
+
+        if self.engine is None:
+            return timelines_in(tuple(paths), device)
+        from gpuadvise.advisor.timelines.rank_files import timelines_by
+
+        return timelines_by(self.engine, tuple(paths), device, self.reading.leave_out)
 
     @property
     def notes(self) -> list[str]:
@@ -226,12 +238,6 @@ class GatheredEvidence:
             surroundings["sanitized"] = False
         missing = {key: value for key, value in surroundings.items() if getattr(facts, key) is None}
         return completed(replace(facts, **missing)) if missing else facts
-
-
-def _shown_timelines(paths: Iterable[str], device: Device | None) -> Iterator[TimelineCase]:
-    from gpuadvise.cli.timeline.request import timelines_in
-
-    return timelines_in(tuple(paths), device)
 
 
 def _linted(data: bytes, file: str) -> LintedFile:

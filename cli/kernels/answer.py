@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage, Entry
     from gpuadvise.advisor.binaries.tally import EntryTally
     from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.engines.engine import Engine
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import KernelAdvice
     from gpuadvise.cli.kernels.counts import KernelCounts
@@ -322,8 +323,8 @@ def _checked(
 _STREAMED = (Format.CSV, Format.NDJSON)
 
 
-def run(request: KernelsRequest) -> Answer | Exit:
-    """Answer *request*; once rows were printed, with the exit code. Raises BadInput or Unavailable."""
+def run(request: KernelsRequest, engine: Engine | None = None) -> Answer | Exit:
+    """Answer *request*, its files read by *engine*; once rows were printed, with the exit code. Raises BadInput or Unavailable."""
     choice = request.choice()
     rows = request.output.format in _STREAMED and not request.advise
     streaming = rows and not request.output.fields
@@ -331,6 +332,7 @@ def run(request: KernelsRequest) -> Answer | Exit:
         request,
         choice.device.capability if choice else None,
         progress=Progress(streaming=streaming),
+        engine=engine,
     )
     _refuse_rows(request)
     gate = request.gate()

@@ -2,8 +2,10 @@
 
 from typing import Annotated
 
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.engines import chosen_engine
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import Text, pick, read
@@ -64,11 +66,16 @@ def command(
     include: Annotated[list[str] | None, pick("include")] = None,
     define: Annotated[list[str] | None, pick("define")] = None,
     what_if: Annotated[bool, pick("what_if")] = False,
+    engine: options.EngineName = None,
+    scheduler: options.Scheduler = None,
+    task_time: options.TaskTime = None,
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Answer | Exit:
     """List the kernels of FILEs and folders, or with --list the entries."""
     if what_if:
+        if engine is not None:
+            raise BadInput("--engine is not for --what-if, which compiles here.")
         from gpuadvise.cli.whatif.command import command as whatif
 
         return whatif(
@@ -101,5 +108,6 @@ def command(
             jobs=read("jobs", jobs) or 1,
             build=parse.parse_build(compiler, include or [], define or [], files),
             output=Output(format=format, fields=tuple(get or ())),
-        )
+        ),
+        chosen_engine(engine, scheduler, task_time),
     )

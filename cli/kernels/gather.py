@@ -6,35 +6,43 @@ import os
 import sys
 from collections import Counter
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
 from gpuadvise.advisor.backends.user_files import is_pipe, opened
-from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Source
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_folder, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
-from gpuadvise.advisor.errors import OtherText
+from gpuadvise.advisor.errors import BadInput, OtherText, Unavailable
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.cli.kernels.request import STDIN
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gpuadvise.advisor.backends.cuda_sources import CudaSource
     from gpuadvise.advisor.backends.nvrtc import CompiledProgram
+    from gpuadvise.advisor.binaries.folder import FolderContents
     from gpuadvise.advisor.binaries.kernel_table import KernelTable
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
+    from gpuadvise.advisor.engines.engine import Engine
     from gpuadvise.cli.kernels.request import KernelsRequest
 
 
+T = TypeVar("T")
+
 _MOST_NAMES = 5
+_BATCH = 8  # files that a worker reads together
 
 
 @dataclass(slots=True)
@@ -63,6 +71,17 @@ class GatheredItems:
         """All that went by."""
         return self.entries + self.kernels + len(self.damage)
 
+    def add(self, other: GatheredItems) -> None:
+        """Take note of what went by elsewhere."""
+        for name in (each.name for each in fields(self)):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, list):
+                mine.extend(theirs)
+            elif isinstance(mine, set | Counter):
+                mine.update(theirs)
+            else:  # a count, or whether there was any
+                setattr(self, name, type(mine)(mine + theirs))
+
     def count(self, item: Item | EntryTally | KernelTable) -> None:
         """Take note of *item*."""
         if isinstance(item, Damage):
@@ -88,15 +107,23 @@ class Gatherer:
     gpu: Capability | None
     gathered: GatheredItems = field(default_factory=GatheredItems)
     progress: Progress = field(default_factory=Progress)
+    engine: Engine | None = None  # None: this process, as it goes
+    beside: bool = False  # other files are read elsewhere
 
     def entries(self, *, tally: bool = False) -> Iterator[Entry | EntryTally]:
         """Yield the entries of every container; *tally*: may collapse identical entries into a count."""
+        if self.engine is not None:
+            yield from self._elsewhere(self.engine, _tallied if tally else _listed)
+            return
         for item in self._items(ReadOptions(kernels=False, tally=tally)):
             if isinstance(item, Entry | EntryTally) and self._matches_gpu(item.capability):
                 yield item
 
     def kernels(self) -> Iterator[Kernel]:
         """Yield the kernels that were asked for, as they are read."""
+        if self.engine is not None:
+            yield from self._elsewhere(self.engine, Gatherer.kernels)
+            return
         for item in self._items(self._options()):
             if isinstance(item, Kernel) and self._wanted(item):
                 self.gathered.listed += 1
@@ -107,6 +134,9 @@ class Gatherer:
 
         Names are not looked at: what the user asked for must have no pattern.
         """
+        if self.engine is not None:
+            yield from self.kernels()
+            return
         from gpuadvise.advisor.binaries.kernel_table import KernelTable  # the screen alone has any
 
         for item in self._items(self._options()._replace(tables=True)):
@@ -140,12 +170,58 @@ class Gatherer:
                     self.gathered.count(item)
                     yield item
             except OtherText:  # what a pattern of the shell names beside the files that count
-                if len(self.request.files) == 1:
+                if len(self.request.files) == 1 and not self.beside:
                     raise
-            if self.gathered.total == before:
-                self.gathered.empty.append(path)
-            elif self.gathered.listed == listed and self.gathered.code > code:
-                self.gathered.unlisted.append(path)
+            self._look_back(path, before, listed, code)
+
+    def _look_back(self, path: str, before: int, listed: int, code: int) -> None:
+        """Keep *path* where nothing came of it; the counts are those from before it was read."""
+        if self.gathered.total == before:
+            self.gathered.empty.append(path)
+        elif self.gathered.listed == listed and self.gathered.code > code:
+            self.gathered.unlisted.append(path)
+
+    def _elsewhere(self, engine: Engine, asked: Callable[[Gatherer], Iterator[T]]) -> Iterator[T]:
+        """Yield what *asked* does of each file, read by *engine*, with what goes by there."""
+        from gpuadvise.advisor.engines.engine import Lost
+
+        units = list(self._units())
+        results = engine.map(
+            partial(read_units, replace(self.request, files=()), self.gpu, asked),
+            units,
+            batch=_BATCH,
+            named=attrgetter("file"),
+            here=lambda unit: not os.path.isfile(unit.file) or unit.file.endswith(SUFFIXES),
+        )
+        seen = self.gathered
+        for _, group in groupby(zip(units, results, strict=True), lambda pair: pair[0].place):
+            before, listed, code = seen.total, seen.listed, seen.code
+            for unit, result in group:
+                if isinstance(result, Lost):
+                    seen.count(Damage(place=Place(path=unit.file), message=result.reason))
+                    continue
+                items, gathered = result
+                seen.add(gathered)
+                yield from items
+            if unit.folder is not None:
+                for damage in unit.folder.damage():
+                    seen.count(damage)
+                seen.notes += unit.folder.notes()
+            self._look_back(self.request.files[unit.place], before, listed, code)
+
+    def _units(self) -> Iterator[CodeUnit]:
+        """Yield the files of the request, those of folders one by one; raises BadInput for an empty one."""
+        from gpuadvise.advisor.binaries.folder import folder_contents, refuse_empty
+
+        alone = len(self.request.files) == 1
+        for place, path in enumerate(self.request.files):
+            if path == STDIN or not os.path.isdir(path):
+                yield CodeUnit(place, path, alone)
+                continue
+            contents = folder_contents(path)
+            refuse_empty(contents)
+            for file in contents.files:
+                yield CodeUnit(place, file, alone, folder=contents)
 
     def _folder(self, path: str, options: ReadOptions) -> Iterator[Item]:
         """Yield what the files of the folder *path* hold; raises BadInput when none may hold code."""
@@ -216,6 +292,44 @@ class Gatherer:
             return True
         self.gathered.unfit[target] += 1
         return False
+
+
+class CodeUnit(NamedTuple):
+    """A *file* to read: that at this *place* of the request, *alone* or not, or one of a *folder*."""
+
+    place: int
+    file: str
+    alone: bool
+    folder: FolderContents | None = None
+
+
+def read_units(
+    request: KernelsRequest,
+    gpu: Capability | None,
+    asked: Callable[[Gatherer], Iterator[T]],
+    units: Iterable[CodeUnit],
+) -> Iterator[tuple[list[T], GatheredItems]]:
+    """Yield what *asked* says of each of *units*, and what went by; raises as reading one here does."""
+    for unit in units:
+        gatherer = Gatherer(replace(request, files=(unit.file,)), gpu, beside=not unit.alone)
+        items: list[T] = []
+        try:
+            items += asked(gatherer)
+        except (BadInput, Unavailable) as error:
+            if unit.folder is None:
+                raise
+            gatherer.gathered.count(Damage(place=Place(path=unit.file), message=error.message))
+        gatherer.gathered.empty.clear()  # whoever has all files of a folder says so
+        gatherer.gathered.unlisted.clear()
+        yield items, gatherer.gathered
+
+
+def _listed(gatherer: Gatherer) -> Iterator[Entry | EntryTally]:
+    return gatherer.entries()
+
+
+def _tallied(gatherer: Gatherer) -> Iterator[Entry | EntryTally]:
+    return gatherer.entries(tally=True)
 
 
 def source_notes(source: CudaSource) -> list[str]:
