@@ -79,7 +79,9 @@ NPM = (
 def main() -> None:
     """Build the site, or only the page in the browser."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--runtime", type=Path, metavar="FOLDER", help="only the page in the browser")
+    parser.add_argument(
+        "--runtime", type=Path, metavar="FOLDER", help="only the page in the browser"
+    )
     folder: Path | None = parser.parse_args().runtime
     if folder is None:
         run(sys.executable, "-m", "mkdocs", "build", "--strict")
@@ -94,9 +96,13 @@ def run(*command: str | Path) -> str:
     """Run *command* in the checkout and return its stdout; a failure ends the build with its words."""
     # setuptools warns that a folder of data is no package.
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     if ran.returncode:
-        sys.exit(f"{Path(command[0]).name} failed, code {ran.returncode}.\n{ran.stdout}{ran.stderr}")
+        sys.exit(
+            f"{Path(command[0]).name} failed, code {ran.returncode}.\n{ran.stdout}{ran.stderr}"
+        )
     return ran.stdout
 
 
@@ -133,7 +139,9 @@ def extract(package: NpmPackage, folder: Path) -> None:
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if digest != package.sha512:
         archive.unlink()
-        sys.exit(f"{package.name} {package.version} is not what was pinned: its SHA-512 is {digest}")
+        sys.exit(
+            f"{package.name} {package.version} is not what was pinned: its SHA-512 is {digest}"
+        )
     with tarfile.open(archive) as tar:
         for name in package.files:
             member = tar.extractfile(f"package/{name}")
