@@ -86,9 +86,11 @@ def _python(lines: list[str]) -> Iterator[str]:
     """Yield *lines* with what only IPython understands taken out."""
     first = lines[0] if lines else ""
     foreign = first.startswith("%%") and not first.startswith(_PYTHON_CELLS)
+    goes_on = False  # a line for the shell that ends in a backslash
     for line in lines:
         magic = _MAGIC.match(line.rstrip("\n"))
-        if foreign:
+        if foreign or goes_on:
             yield ""
         else:
             yield f"{magic[1]}pass" if magic else line
+        goes_on = (goes_on or magic is not None) and line.rstrip().endswith("\\")

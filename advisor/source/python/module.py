@@ -35,6 +35,9 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 # A file that nests deeper is an attack on the parser.
 _DEEPEST = 200
 _LOOKED_AT = 20_000  # nodes between two looks at the clock
+# An argument of old PyTorch that became a keyword of Python; the name beside it is as long, so that every
+# place stays where it is.
+_OLD_KEYWORD, _AS_LONG = re.compile(rb"\basync(?=\s*=[^=])"), "asyn_"
 _BRACKET = re.compile(rb"[][(){}]")
 
 
@@ -156,8 +159,10 @@ class PythonModule:
         message: str,
         action: str,
         edits: tuple[TextEdit, ...] = (),
+        *,
+        minor: bool = False,
     ) -> Diagnostic:
-        """Return a diagnostic at *node*."""
+        """Return a diagnostic at *node*, *minor* where little is won by it."""
         start = self.offset(node.lineno, node.col_offset)
         end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         name = getattr(self.function_of(node), "name", None)
@@ -170,6 +175,7 @@ class PythonModule:
             action=action,
             kernel=name,
             edits=edits,
+            minor=minor,
         )
 
     def offset(self, line: int, column: int) -> int:
@@ -192,7 +198,7 @@ def read_python(text: SourceText) -> PythonModule:
     if _depth(text.content) > _DEEPEST:
         raise BadInput(f"{quoted_path(text.file)} nests brackets more than {_DEEPEST} deep.")
     try:
-        tree = syntax_tree(text.content)
+        tree = _parsed(text.content)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         place = f", line {line}" if line else ""
@@ -203,6 +209,21 @@ def read_python(text: SourceText) -> PythonModule:
             hint=f"Brackets may be {_DEEPEST} deep, and a dotted name may have {MOST_PARTS} parts.",
         ) from None
     return _walked(PythonModule(text, tree, deadline=deadline))
+
+
+def _parsed(content: bytes) -> ast.Module:
+    """Parse a file; ``x.cuda(async=True)``, Python up to 3.6, is read as the non_blocking that it became."""
+    try:
+        return syntax_tree(content)
+    except SyntaxError:
+        renamed = _OLD_KEYWORD.sub(_AS_LONG.encode(), content)
+        if renamed == content:
+            raise
+    tree = syntax_tree(renamed)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == _AS_LONG:
+            node.arg = "non_blocking"
+    return tree
 
 
 def _depth(content: bytes) -> int:

@@ -105,19 +105,34 @@ _GIVES_HOST = frozenset(
 # What overwrites all that a tensor holds.
 _FILLS = frozenset(("fill_", "zero_", "random_", "normal_", "uniform_", "bernoulli_"))
 _HOST_ATTRIBUTES = frozenset(
-    ("shape", "ndim", "dtype", "is_cuda", "requires_grad", "layout", "itemsize")
-)
+    ("shape", "ndim", "dtype", "is_cuda", "requires_grad", "layout", "itemsize", "size", "nbytes", "is_leaf",
+     "is_sparse", "names", "grad_fn", "training", "strides", "flags")
+)  # fmt: skip
 _NO_RESULT = frozenset(("print", "len", "isinstance", "str", "repr", "range", "int", "float", "bool",
                         "type", "id", "round", "hasattr", "format", "open"))  # fmt: skip
 # Methods of so many classes that a name before them says nothing: optimizer.step(), model.train().
+# Of a model: neither tensors nor what it computes.
+_PARTS_OF_MODEL = frozenset(
+    ("state_dict", "modules", "named_modules", "children", "named_children", "named_buffers", "register_buffer",
+     "register_parameter", "load_state_dict", "save", "config", "save_pretrained", "add_module", "apply",
+     "register_forward_hook", "zero_grad", "no_sync", "save_checkpoint", "share_memory")
+)  # fmt: skip
+# Functions of CuPy that give no array.
+_ABOUT_ARRAYS = frozenset(
+    ("show_config", "get_default_memory_pool", "get_default_pinned_memory_pool", "fuse", "is_available", "seed",
+     "dtype", "issubdtype", "result_type", "can_cast", "ndim", "shape", "size", "may_share_memory", "isscalar",
+     "broadcast_shapes", "finfo", "iinfo", "common_type", "promote_types", "set_allocator", "memoize", "save",
+     "savez", "clear_memo", "geterr", "seterr", "errstate", "set_printoptions", "get_random_state")
+)  # fmt: skip
 _COMMON_METHODS = frozenset(
     ("step", "train", "eval", "forward", "backward", "update", "reset", "to", "get", "close")
 )
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _DEEPEST = 120
+_MOST_BASES = 4  # one class of the file below the other
 # Without one of these nothing of a file is known to be on a GPU, or to be on its way there.
 _SAYS_SOMETHING = re.compile(
-    rb"\.cuda\b|\.to\(|[\"']cuda|non_blocking|device ?=|DataLoader|\.backward\(|Tensor\b"
+    rb"\.cuda\b|\.to\(|[\"']cuda|non_blocking|device ?=|DataLoader|\.backward\(|Tensor\b|Module\b|cupy"
 )
 
 
@@ -175,6 +190,16 @@ class Tensors:
         is_method = isinstance(self.module.parents.get(named[0]), ast.ClassDef)
         return named[0] if is_method == isinstance(call.func, ast.Attribute) else None
 
+    def is_model(self, around: ast.AST | None, depth: int = 0) -> bool:
+        """Whether a class is a model of PyTorch, by what it inherits in this file."""
+        if not isinstance(around, ast.ClassDef) or depth > _MOST_BASES:
+            return False
+        return any(
+            base.endswith(("Module", "Model"))
+            or self.is_model(self._classes.get(base), depth + 1)
+            for base in map(self.module.name_of, around.bases)
+        )
+
     def returns(self, function: ast.AST, maker: ast.Call) -> bool:
         """Whether *function* returns what *maker* makes."""
         parts = [self._returned.get(function), *self._returned_parts.get(function, ())]
@@ -206,8 +231,12 @@ class Tensors:
         names: dict[str, Value | None] = {}
         given = self._given_before.get(function, {})
         arguments = function.args
+        of_model = function.name != "__init__" and self.is_model(self._class)
         for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-            names[parameter.arg] = given.get(parameter.arg)
+            value = given.get(parameter.arg)
+            if value is None and of_model and _may_be_tensor(parameter):
+                value = _LIKELY_ON_GPU
+            names[parameter.arg] = value
         self._returned[function] = None
         self._block(function.body, names)
         self._class, self._function = before
@@ -549,8 +578,13 @@ class Tensors:
             self._value(call.func.value, names) if isinstance(call.func, ast.Attribute) else None
         )
         name = self.module.name_of(call.func)
-        if name.startswith(("torch.", "numpy.")):
+        if name.startswith(("torch.", "numpy.", "cupy.")):
             return self._of_library(call, name, given)
+        if name == "self.register_buffer" and call.args and self._class is not None:
+            buffer = call.args[0]
+            if isinstance(buffer, ast.Constant) and isinstance(buffer.value, str):
+                self._attributes.setdefault(self._class, {})[buffer.value] = _LIKELY_ON_GPU
+            return None
         if owner is None and isinstance(call.func, ast.Name):
             owner_by_name = self._name(call.func.id, names)
             if owner_by_name is not None and owner_by_name.kind is Kind.MODEL:
@@ -577,7 +611,9 @@ class Tensors:
         if owner is not None and owner.kind is Kind.BATCH:
             return owner
         if owner is not None and owner.kind is Kind.MODEL:
-            if method in ("parameters", "named_parameters", "state_dict", "modules"):
+            if method in ("parameters", "named_parameters", "buffers"):
+                return _LIKELY_ON_GPU
+            if method in _PARTS_OF_MODEL:
                 return None
             if method in ("eval", "train", "half", "float", "requires_grad_"):
                 return owner
@@ -598,8 +634,7 @@ class Tensors:
             return self._returned.get(function)
         last = name.rpartition(".")[2]
         if last in self._classes:
-            bases = [self.module.name_of(base) for base in self._classes[last].bases]
-            is_model = any(base.endswith("Module") for base in bases)
+            is_model = self.is_model(self._classes[last])
             return Value(Kind.MODEL, Place.PAGEABLE) if is_model else None
         if last in _NO_RESULT:
             return _HOST_VALUE
@@ -685,6 +720,8 @@ class Tensors:
         if name.startswith("numpy."):
             random = name.startswith("numpy.random.") or any(v and v.random for v in given)
             return replace(_ARRAY, random=random, maker=call if random else None)
+        if name.startswith("cupy."):
+            return self._of_cupy(name)
         if name in LOADERS:
             return Value(Kind.LOADER, _pinning(call), maker=call)
         if name == "torch.device":
@@ -713,6 +750,10 @@ class Tensors:
         ):
             model = given[0] if given else None
             return model if model is not None else Value(Kind.MODEL, None)
+        if name.startswith("torch.nn.utils.clip_grad_norm"):
+            return _ON_GPU  # where the gradients are
+        if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+            return _LIKELY_ON_GPU  # it moves with its model
         if name.startswith("torch.nn."):
             return Value(Kind.MODEL, Place.PAGEABLE) if name[9:10].isupper() else None
         if name.startswith(("torch.load", "torch.optim", "torch.utils", "torch.backends", "torch.distributed",
@@ -722,6 +763,15 @@ class Tensors:
         if name == "torch.autograd.Variable":
             return given[0] if given else None
         return _joined_operands(given)
+
+    def _of_cupy(self, name: str) -> Value | None:
+        """Return what a function of CuPy gives."""
+        last = name.rpartition(".")[2]
+        if last in ("asnumpy", "get_array_module") or last[:1].isupper():
+            return _ARRAY if last == "asnumpy" else None
+        parts = name.split(".")
+        is_function = len(parts) == 2 or parts[1] in ("linalg", "random", "fft")
+        return _ON_GPU if is_function and last not in _ABOUT_ARRAYS else None
 
     def _made(self, call: ast.Call, name: str, given: list[Value | None]) -> Value | None:
         """Return the tensor that a factory makes."""
@@ -883,12 +933,29 @@ def _output(model: Value, given: list[Value | None]) -> Value | None:
     return Value(Kind.TENSOR, None)
 
 
+def _may_be_tensor(parameter: ast.arg) -> bool:
+    """Whether nothing that is written at a parameter says that it is no tensor."""
+    if parameter.arg in ("self", "cls") or _SIZES.match(parameter.arg):
+        return False
+    if parameter.annotation is None:
+        return not _OF_HOST.match(parameter.arg)
+    return "Tensor" in ast.unparse(parameter.annotation)
+
+
 def _is_dtype(call: ast.Call) -> bool:
     target = call.args[0] if call.args else argument(call, "dtype")
     name = target.attr if isinstance(target, ast.Attribute) else ""
     return bool(re.match(r"(?:b?float|int|uint|bool|half|long|double|dtype|complex)", name))
 
 
+# Parameters that hold numbers, texts, lists or functions in the methods of a model.
+_OF_HOST = re.compile(
+    r"(?:is|has|use|do|return|with|no|num|n|max|min|top|output|apply)_|.*(?:name|path|file|mode|type|idx|kwargs|config"
+    r"|cfg|args|opts?|params|hparams|fn|func|function|loader|dataset|layer|module|device|dtype|list|dict|metas?"
+    r"|prefix|suffix|flag|verbose|eps|axis|rate|ratio|scale_factor|temperature|epoch|strict|stage|batch|batch_idx"
+    r"|inputs?|outputs|targets|data|samples?|ctx|callback|tokenizer|prompts?|texts?|steps?|level|seed|shape)s?$",
+    re.IGNORECASE,
+)
 _SIZES = re.compile(
     r"n$|n_|num|.*(?:size|count|dim|length|width|height|batch|shape)s?$", re.IGNORECASE
 )
