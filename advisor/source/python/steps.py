@@ -40,6 +40,7 @@ class Steps:
         self.training: dict[ast.AST, set[str]] = {}
         self.evaluation: set[ast.AST] = set()
         self.functions: dict[ast.AST, set[str]] = {}
+        self.evaluation_functions: set[ast.AST] = set()
         self._outer: set[ast.AST] = set()
         self.on_gpu: bool | None = None
         self._calls: dict[str, list[ast.Call]] = {}
@@ -48,6 +49,7 @@ class Steps:
                 getattr(call.func, "attr", getattr(call.func, "id", "")), []
             ).append(call)
         self._find_training()
+        self._find_hooks()
         self._find_evaluation()
 
     def training_loop(self, node: ast.AST) -> ast.AST | None:
@@ -56,7 +58,7 @@ class Steps:
 
     def evaluation_loop(self, node: ast.AST) -> ast.AST | None:
         """Return the evaluation loop in every step of which *node* runs."""
-        return self._every_step(node, (self.evaluation,))
+        return self._every_step(node, (self.evaluation, self.evaluation_functions))
 
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a function or a method by its last name."""
@@ -86,7 +88,7 @@ class Steps:
         inner = node
         for above in self.module.ancestors(node):
             if isinstance(above, (ast.IfExp, ast.If)) and not (
-                inner is above.test or _is_setting(above.test)
+                inner is above.test or self.is_chosen_once(above)
             ):
                 return None
             if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
@@ -100,6 +102,42 @@ class Steps:
                 return None
             inner = above
         return None
+
+    def is_chosen_once(self, branch: ast.If | ast.IfExp) -> bool:
+        """Whether a condition stays what it is from round to round: settings, names that no round binds."""
+        test = branch.test
+        if _is_setting(test):
+            return True
+        if any(isinstance(part, _CHANGES) for part in self.module.walk(test)):
+            return self._is_always(test)
+        around = self.module.loop_around(branch) or self.module.function_of(branch)
+        bound = self.module.bound_in(around) if isinstance(around, ast.stmt) else set()
+        names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+        return bool(names) and not names & bound and not _RARE.search(ast.unparse(test))
+
+    def _is_always(self, test: ast.expr) -> bool:
+        """Whether *test* is ``step % interval == 0`` and the file sets the interval to 1."""
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            return any(map(self._is_always, test.values))
+        if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.BinOp):
+            return False
+        if not isinstance(test.left.op, ast.Mod) or not isinstance(test.left.right, ast.Name):
+            return False
+        values = self.module.values_of(test.left.right.id)
+        return bool(values) and all(isinstance(v, ast.Constant) and v.value == 1 for v in values)
+
+    def _find_hooks(self) -> None:
+        """Find the methods that a trainer of Lightning, or a program around this file, calls in each step."""
+        for node in self.module.nodes:
+            if not isinstance(node, ast.FunctionDef) or not isinstance(
+                self.module.parents.get(node), ast.ClassDef
+            ):
+                continue
+            if node.name == "training_step" and node not in self.functions:
+                returned = [s.value for s in ast.walk(node) if isinstance(s, ast.Return) and s.value]
+                self.functions[node] = set(names_in(returned)) - {"self"}
+            elif node.name in ("validation_step", "test_step"):
+                self.evaluation_functions.add(node)
 
     def _find_training(self) -> None:
         steps: set[ast.AST] = set()
@@ -149,6 +187,17 @@ class Steps:
             helper = tensors.called(call)
             if helper is not None and self.training_loop(call) is not None:
                 self.functions.setdefault(helper, set()).update(holders.get(helper, ()))
+        for holder, losses in holders.items():
+            # One step as a method or function, which a loop of another file calls.
+            if (
+                holder in stepping
+                and losses
+                and isinstance(holder, ast.FunctionDef)
+                and holder not in self.functions
+                and holder.name not in ("main", "train", "run", "fit", "demo", "closure")
+                and not self._calls.get(holder.name)
+            ):
+                self.functions[holder] = set(losses)
 
     def _add_training(self, loop: ast.AST, losses: set[str]) -> None:
         self.training.setdefault(loop, set()).update(losses)
@@ -163,7 +212,7 @@ class Steps:
                 continue
             if node in self.training or self._is_in_training(node):
                 continue
-            if loader_of(self.module, node) is None:
+            if loader_of(self.module, node) is None and not self._draws_batches(node):
                 continue
             for around in self.module.loops_around(node):
                 self._outer.add(around)
@@ -173,6 +222,15 @@ class Steps:
                 for call in calls
             ):
                 self.evaluation.add(node)
+
+    def _draws_batches(self, loop: ast.For | ast.AsyncFor) -> bool:
+        """Whether each round of *loop* takes a batch by ``next(batches)`` and records no graph."""
+        return any(
+            isinstance(part, ast.Call)
+            and getattr(part.func, "attr", getattr(part.func, "id", "")) in ("next", "get_batch")
+            for statement in loop.body
+            for part in self.module.walk(statement)
+        ) and without_gradients(self.module, loop)
 
     def _is_in_training(self, node: ast.AST) -> bool:
         return any(a in self.training for a in self.module.ancestors(node))
@@ -229,13 +287,30 @@ def works_on_gpu(module: PythonModule) -> bool:
     return steps.on_gpu
 
 
+def may_work_on_gpu(module: PythonModule) -> bool:
+    """Whether a GPU may be where the file's tensors are: it uses one, or PyTorch on no device that it names."""
+    if works_on_gpu(module):
+        return True
+    uses_torch = any(name.split(".")[0] == "torch" for name in module.imports.values())
+    return uses_torch and not tensors_of(module).cpu_only
+
+
+def where_on_gpu(module: PythonModule, sentence: str) -> str:
+    """Return *sentence*, with the condition before it that the file leaves open."""
+    if works_on_gpu(module):
+        return sentence
+    return f"Where this runs on a GPU, {sentence[:1].lower()}{sentence[1:]}"
+
+
 def _works_on_gpu(module: PythonModule, steps: Steps) -> bool:
     if b"cuda" in module.text.content and (
         any(is_cuda_move(module, call) for call in module.calls)
         or any(map(is_cuda_text, module.nodes))
     ):
         return True
-    if not steps.training and not steps.evaluation:
+    if any(name.split(".")[0] == "cupy" for name in module.imports.values()):
+        return True
+    if not (steps.training or steps.evaluation or steps.functions or steps.evaluation_functions):
         return False
     return bool(moves_to_gpu(module)) or b"accelerator" in module.text.content
 
@@ -261,23 +336,34 @@ def _switches_off(node: ast.expr) -> bool:
 
 
 def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
-    """Return the ``forward`` of a model in every call of which *node* runs."""
+    """Return the method of a model, ``forward`` or one that works beside it, in every call of which *node* runs."""
     inner = node
+    steps, tensors = steps_of(module), tensors_of(module)
     for above in module.ancestors(node):
-        if isinstance(above, (ast.IfExp, ast.If)) and inner is not above.test:
+        if (
+            isinstance(above, (ast.IfExp, ast.If))
+            and inner is not above.test
+            and not steps.is_chosen_once(above)
+        ):
             return None
         if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
             return None
         if isinstance(above, ast.FunctionDef):
             around = module.parents.get(above)
-            is_model = isinstance(around, ast.ClassDef) and any(
-                module.name_of(base).endswith(("Module", "Model")) for base in around.bases
-            )
-            return above if is_model and above.name in ("forward", "training_step") else None
+            is_step = _STEPS_OF_MODEL.match(above.name) is not None
+            return above if is_step and tensors.is_model(around) else None
         inner = above
     return None
 
 
+# What a model computes with in each step. Not once for each object, nor to write reports.
+_STEPS_OF_MODEL = re.compile(
+    r"_?(?:forward|training_step|compute_loss|loss|encode|decode|attend|attention|sample|generate|inference|infer|predict"
+    r"|render|step|update|evaluate_actions|get_action|act|query|parse_batch|__call__|run|p_losses|q_sample|p_sample)"
+    r"(?:_\w+)?$"
+)
+# Parts of a condition that may change from round to round.
+_CHANGES = (ast.Call, ast.BinOp, ast.Subscript, ast.NamedExpr)
 _SETTINGS = re.compile(
     r"(?:.*_)?(?:args|arguments|config|configs|conf|cfg|opts?|hparams|flags|settings)$",
     re.IGNORECASE,
