@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.source.python.steps import steps_of
-from gpuadvise.advisor.source.python.tensors import Kind, Place, tensors_of
+from gpuadvise.advisor.source.python.tensors import Kind, Place, looks_like_model, tensors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ class How(StrEnum):
     COPY = "copy"  # .cpu(), .tolist()
     PRINTED = "printed"
     TESTED = "tested"
+    SIZED = "sized"  # x[mask], nonzero: how much comes out has to be known
 
 
 class Read(NamedTuple):
@@ -35,6 +37,7 @@ class Read(NamedTuple):
     sure: bool
 
 
+_KERNEL_MAKERS = re.compile(r"\bjit\b|rawkernel|fuse\b|\bvectorize\b|reduce\b")
 _COPIES = ("cpu", "tolist", "numpy")
 _CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isinf", "math.exp")
 _SHOWN_BY = ("print", "write", "set_postfix", "set_description", "info", "add_scalar")
@@ -46,9 +49,22 @@ def reads_of(module: PythonModule) -> Sequence[Read]:
     Actions that a simulator of the host is to carry out have to be read, and are left out.
     """
     if module.reads is None:
-        reads = [read for read in _reads_of(module) if not _is_action(module, read.node)]
+        reads = [
+            read
+            for read in _reads_of(module)
+            if not _is_action(module, read.node) and not _is_in_kernel(module, read.node)
+        ]
         module.reads = sorted(reads, key=lambda read: (read.node.lineno, read.node.col_offset))
     return module.reads
+
+
+def _is_in_kernel(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* is compiled for the GPU: by Numba, CuPy or Triton."""
+    return any(
+        isinstance(above, ast.FunctionDef)
+        and any(_KERNEL_MAKERS.search(ast.unparse(made)) for made in above.decorator_list)
+        for above in module.ancestors(node)
+    )
 
 
 def _is_action(module: PythonModule, node: ast.expr) -> bool:
@@ -67,7 +83,8 @@ def _is_action(module: PythonModule, node: ast.expr) -> bool:
 
 
 def _reads_of(module: PythonModule) -> Iterator[Read]:
-    for call in module.calls:
+    only_arrays = not _uses_torch(module)
+    for call in () if only_arrays else module.calls:
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
         if isinstance(call.func, ast.Attribute) and name == "item" and not call.args:
             if (sure := _on_gpu(module, call.func.value, call)) is not None:
@@ -80,12 +97,125 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
                 yield Read(call, _use(module, call), True)
         elif name in _SHOWN_BY and any(_on_gpu(module, part, call) for part in _shown(call)):
             yield Read(call, How.PRINTED, True)
+        elif _asks_for_size(module, call, name):
+            given = call.func.value if isinstance(call.func, ast.Attribute) else call
+            value = tensors_of(module)[call.args[0] if call.args else given]
+            if value is not None and _is_on_gpu(value):
+                yield Read(call, How.SIZED, value.sure)
     for node in module.nodes:
         if isinstance(node, (ast.If, ast.While, ast.Assert, ast.IfExp)):
+            if only_arrays and not _ends_loop(node):
+                continue
             for test in _tests(node.test):
                 value = tensors_of(module)[test]
-                if value is not None and value.sure and _is_on_gpu(value):
-                    yield Read(test, How.TESTED, True)
+                if value is None or not _is_on_gpu(value):
+                    continue
+                if value.sure or (_is_of_tensor(module, test) and not only_arrays):
+                    yield Read(test, How.TESTED, value.sure)
+        elif isinstance(node, ast.Subscript) and not only_arrays:
+            read = _chosen_by_mask(module, node)
+            if read is not None:
+                yield read
+            elif _is_old_item(module, node):
+                yield Read(node, _use(module, node), True)
+
+
+def _is_old_item(module: PythonModule, node: ast.Subscript) -> bool:
+    """Whether *node* is ``loss.data[0]``, as ``loss.item()`` was written first."""
+    data, index = node.value, node.slice
+    if not (isinstance(data, ast.Attribute) and data.attr == "data"):
+        return False
+    is_first = isinstance(index, ast.Constant) and index.value == 0
+    return is_first and _is_loss(module, data.value, node)
+
+
+def _uses_torch(module: PythonModule) -> bool:
+    return any(name.split(".")[0] == "torch" for name in module.imports.values())
+
+
+def _ends_loop(node: ast.If | ast.While | ast.Assert | ast.IfExp) -> bool:
+    """Whether a condition decides when a loop is over."""
+    if isinstance(node, ast.If):
+        return any(isinstance(part, (ast.Break, ast.Return)) for part in node.body)
+    return isinstance(node, ast.While)
+
+
+_TENSOR_ONLY = (
+    "any",
+    "all",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "sum",
+    "max",
+    "min",
+    "mean",
+    "norm",
+    "abs",
+)
+
+
+def _is_of_tensor(module: PythonModule, test: ast.expr) -> bool:
+    """Whether *test* calls what only tensors have, so that no number or list is tested."""
+    return any(
+        isinstance(part, ast.Call)
+        and (
+            module.name_of(part.func).startswith("torch.")
+            or (isinstance(part.func, ast.Attribute) and part.func.attr in _TENSOR_ONLY)
+        )
+        for part in module.walk(test)
+    )
+
+
+_SIZED = frozenset(("torch.nonzero", "torch.masked_select", "torch.unique", "torch.argwhere"))
+
+
+def _asks_for_size(module: PythonModule, call: ast.Call, name: str) -> bool:
+    """Whether the size of what *call* gives depends on data of the GPU."""
+    if name == "where":
+        return (
+            module.name_of(call.func) == "torch.where" and len(call.args) == 1 and not call.keywords
+        )
+    if name in ("nonzero", "masked_select"):
+        return isinstance(call.func, ast.Attribute)
+    return name in ("unique", "argwhere") and module.name_of(call.func) in _SIZED
+
+
+def _chosen_by_mask(module: PythonModule, node: ast.Subscript) -> Read | None:
+    """Return the read in ``x[mask]``, and in ``x[mask] = y`` of a tensor; a number is filled in without."""
+    mask = node.slice
+    if not isinstance(mask, (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp)):
+        return None
+    value = tensors_of(module)[mask]
+    if value is None or not _is_on_gpu(value) or not _is_mask(module, mask):
+        return None
+    if not isinstance(node.ctx, ast.Load):
+        above = module.parents.get(node)
+        given = tensors_of(module)[above.value] if isinstance(above, ast.Assign) else None
+        if given is None or not _is_on_gpu(given) or isinstance(node.ctx, ast.Del):
+            return None
+    elif isinstance(module.parents.get(node), ast.AugAssign):
+        return None
+    return Read(node, How.SIZED, value.sure)
+
+
+def _is_mask(module: PythonModule, mask: ast.expr, depth: int = 0) -> bool:
+    """Whether *mask* is what a comparison of tensors gave."""
+    if isinstance(mask, ast.Compare):
+        return not any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in mask.ops)
+    if isinstance(mask, ast.UnaryOp):
+        return isinstance(mask.op, ast.Invert) and _is_mask(module, mask.operand, depth + 1)
+    if isinstance(mask, ast.BinOp):
+        bitwise = isinstance(mask.op, (ast.BitAnd, ast.BitOr))
+        return bitwise and _is_mask(module, mask.left, depth + 1)
+    if isinstance(mask, ast.Name) and depth < _LONGEST_CHAIN:
+        function = module.function_of(mask)
+        values = [v for v in module.values_of(mask.id) if module.function_of(v) is function]
+        return bool(values) and all(_is_mask(module, v, depth + 1) for v in values)
+    return False
+
+
+_LONGEST_CHAIN = 4  # names behind names
 
 
 def _tests(test: ast.expr) -> Iterator[ast.expr]:
@@ -143,19 +273,46 @@ def _on_gpu(module: PythonModule, node: ast.expr, reader: ast.Call) -> bool | No
     value = tensors_of(module)[node]
     if value is not None and _is_on_gpu(value):
         return value.sure or bool(_is_loss(module, node, reader))
+    unknown = value is None or (value.kind is Kind.TENSOR and value.place is None)
+    if unknown and _is_read_in_step(module, node, reader):
+        return False
     if value is not None and (value.kind is not Kind.TENSOR or value.place is not None):
         return None
     return _is_loss(module, node, reader) or None
 
 
-def _is_loss(module: PythonModule, node: ast.expr, reader: ast.Call) -> bool:
+def _is_read_in_step(module: PythonModule, node: ast.expr, reader: ast.Call) -> bool:
+    """Whether a step of training or evaluation reads *node* by ``.item()`` or ``.cpu()``: hosts' tensors are rare there."""
+    if getattr(reader.func, "attr", "") not in ("item", "cpu") or not _uses_torch(module):
+        return False
+    steps = steps_of(module)
+    if steps.training_loop(reader) is None and steps.evaluation_loop(reader) is None:
+        return False
+    root: ast.expr = node
+    while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    if not isinstance(root, ast.Name) or module.imports.get(root.id, "").startswith("numpy"):
+        return False
+    if looks_like_model(node):
+        return False
+    return not any(
+        module.name_of(part.func).startswith("numpy.")
+        or getattr(part.func, "attr", "") in ("cpu", "numpy", "item", "tolist")
+        for value in module.values_of(root.id)
+        for part in module.walk(value)
+        if isinstance(part, ast.Call)
+    )
+
+
+def _is_loss(module: PythonModule, node: ast.expr, reader: ast.expr) -> bool:
     """Whether *node* is what the training loop around it sends backward, or computed from it."""
     root: ast.expr = node
     while isinstance(root, ast.Call) and isinstance(root.func, ast.Attribute):
         if root.func.attr in _COPIES:
             return False  # the copy is what waits
         root = root.func.value
-    if not isinstance(root, ast.Name) or (isinstance(reader.func, ast.Name) and root is not node):
+    is_function = isinstance(reader, ast.Call) and isinstance(reader.func, ast.Name)
+    if not isinstance(root, ast.Name) or (is_function and root is not node):
         return False
     loop = steps_of(module).training_loop(reader)
     if loop is None or root.id not in steps_of(module).losses(loop):

@@ -113,7 +113,12 @@ class Steps:
         around = self.module.loop_around(branch) or self.module.function_of(branch)
         bound = self.module.bound_in(around) if isinstance(around, ast.stmt) else set()
         names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
-        return bool(names) and not names & bound and not _RARE.search(ast.unparse(test))
+        if not names or names & bound:
+            return False
+        asks_for_none = isinstance(test, ast.Compare) and isinstance(
+            test.ops[0], (ast.Is, ast.IsNot)
+        )
+        return asks_for_none or not _RARE.search(ast.unparse(test))
 
     def _is_always(self, test: ast.expr) -> bool:
         """Whether *test* is ``step % interval == 0`` and the file sets the interval to 1."""
@@ -134,7 +139,9 @@ class Steps:
             ):
                 continue
             if node.name == "training_step" and node not in self.functions:
-                returned = [s.value for s in ast.walk(node) if isinstance(s, ast.Return) and s.value]
+                returned = [
+                    s.value for s in ast.walk(node) if isinstance(s, ast.Return) and s.value
+                ]
                 self.functions[node] = set(names_in(returned)) - {"self"}
             elif node.name in ("validation_step", "test_step"):
                 self.evaluation_functions.add(node)

@@ -90,7 +90,7 @@ _DEVICE_NAMES = re.compile(
 _LOADER_NAMES = re.compile(r"(?:.*_)?(?:data_?)?loaders?$|.*_dl$", re.IGNORECASE)
 _MODEL_NAMES = re.compile(
     r"(?:.*_)?(?:model|net|network|encoder|decoder|generator|discriminator|ema|backbone|actor|critic"
-    r"|agent|policy|teacher|student|vae|unet|transformer|net_?[gd])(?:_\w+)?$",
+    r"|agent|policy|teacher|student|vae|unet|transformer|net_?[gd]|layers?|blocks?|module)(?:_\w+)?$",
     re.IGNORECASE,
 )
 _WRAPPERS = frozenset(
@@ -195,8 +195,7 @@ class Tensors:
         if not isinstance(around, ast.ClassDef) or depth > _MOST_BASES:
             return False
         return any(
-            base.endswith(("Module", "Model"))
-            or self.is_model(self._classes.get(base), depth + 1)
+            base.endswith(("Module", "Model")) or self.is_model(self._classes.get(base), depth + 1)
             for base in map(self.module.name_of, around.bases)
         )
 
@@ -696,7 +695,7 @@ class Tensors:
         if place is Place.GPU and method == "to" and self.cpu_only:
             return None
         base = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        is_model = (owner is not None and owner.kind is Kind.MODEL) or _looks_like_model(base)
+        is_model = (owner is not None and owner.kind is Kind.MODEL) or looks_like_model(base)
         return Value(
             Kind.MODEL if is_model else Kind.TENSOR,
             place,
@@ -718,7 +717,7 @@ class Tensors:
     def _of_library(self, call: ast.Call, name: str, given: list[Value | None]) -> Value | None:
         """Return what a function of PyTorch or NumPy gives."""
         if name.startswith("numpy."):
-            random = name.startswith("numpy.random.") or any(v and v.random for v in given)
+            random = _draws(call, name) or any(v and v.random for v in given)
             return replace(_ARRAY, random=random, maker=call if random else None)
         if name.startswith("cupy."):
             return self._of_cupy(name)
@@ -854,6 +853,12 @@ def _constant(text: str) -> Value:
 _LONGEST_DEVICE = 8
 
 
+def _draws(call: ast.Call, name: str) -> bool:
+    """Whether NumPy draws random numbers that no seed of the caller fixes one by one."""
+    seeded = name.endswith((".RandomState", ".default_rng", ".Generator")) and bool(call.args)
+    return name.startswith("numpy.random.") and not seeded
+
+
 def _pinning(maker: ast.Call) -> Place | None:
     """Return the memory in which a DataLoader hands out its batches, or a factory makes a tensor."""
     pinned = argument(maker, "pin_memory")
@@ -981,7 +986,10 @@ def _is_shape(call: ast.Call, given: list[Value | None]) -> bool:
     )
 
 
-def _looks_like_model(base: ast.expr) -> bool:
+def looks_like_model(base: ast.expr) -> bool:
+    """Whether the name of *base* is one that models have."""
+    while isinstance(base, ast.Subscript):
+        base = base.value
     if isinstance(base, ast.Call):
         last = getattr(base.func, "attr", getattr(base.func, "id", ""))
         return last[:1].isupper() and not last.endswith(("Tensor", "Variable"))

@@ -6,7 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.reads import How, reads_of
-from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.steps import (
+    forward_of,
+    is_test,
+    may_work_on_gpu,
+    steps_of,
+    where_on_gpu,
+    works_on_gpu,
+)
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -24,22 +31,41 @@ _ACTIONS = {
     How.APPENDED: "Append the tensor (.detach()), and read all at once behind the loop: torch.stack(values).tolist().",
     How.COPY: "Collect on the GPU and copy once behind the loop, or copy to pinned memory with non_blocking=True.",
     How.PRINTED: "Print every n steps, or behind the loop.",
-    How.TESTED: "Decide on the GPU (torch.where, masks), or test every n steps.",
+    How.TESTED: "Decide on the GPU (torch.where, masks), or test every n steps; checks for NaN belong behind a switch.",
+    How.SIZED: "Keep the shape: torch.where(mask, x, 0), masked_fill or a factor; or take mask.nonzero() once and "
+    "index with it everywhere.",
+}
+
+
+_WAITS = "In {} the host waits here until the GPU has done everything before."
+_WORDS = {
+    How.SIZED: "In {} the host waits here until the GPU has counted how many elements are chosen.",
 }
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find reads of GPU values in evaluation loops, in other loops and in what a model computes."""
-    if is_test(module) or not works_on_gpu(module):
+    if is_test(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
+    sized: set[ast.AST] = set()
     for read in reads_of(module):
-        if steps.training_loop(read.node) is not None:
+        if steps.training_loop(read.node) is not None and read.how is not How.SIZED:
             continue
+        if read.how is How.SIZED:
+            # One of a function: what is mended there is the mask that they share.
+            around = module.function_of(read.node)
+            if around in sized:
+                continue
+            sized.add(around)
         if steps.evaluation_loop(read.node) is not None:
             place = "each batch"
-        elif read.sure and forward_of(module, read.node) is not None:
+        elif forward_of(module, read.node) is not None:
             place = "each call"
+        elif not works_on_gpu(module):
+            continue
+        elif steps.training_loop(read.node) is not None:
+            place = "each step"
         elif read.sure and steps.is_repeated(read.node) and steps.runs_always(read.node):
             place = "each iteration"
         elif _is_in_helper(module, read.node):
@@ -48,7 +74,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         yield module.diagnostic(
             "hidden-synchronizations", read.node,
-            f"In {place} the host waits here until the GPU has done everything before.",
+            where_on_gpu(module, _WORDS.get(read.how, _WAITS).format(place)),
             _ACTIONS[read.how],
         )  # fmt: skip
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.reads import How, reads_of
-from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.steps import (
+    is_test,
+    may_work_on_gpu,
+    steps_of,
+    where_on_gpu,
+    works_on_gpu,
+)
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -41,20 +47,21 @@ _WORDS = {
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find what every step of training reads of the GPU: ``loss.item()``, ``.cpu()``, ``print(loss)``, ``if loss > 9``."""
-    if is_test(module) or not works_on_gpu(module) or _for_another_vendor(module):
+    if is_test(module) or not may_work_on_gpu(module) or _for_another_vendor(module):
         return
     steps = steps_of(module)
     counts: dict[ast.AST, int] = {}
     for read in reads_of(module):
         loop = steps.training_loop(read.node)
-        if loop is None or steps.evaluation_loop(read.node) is not None:
+        if loop is None or steps.evaluation_loop(read.node) is not None or read.how is How.SIZED:
             continue
         counts[loop] = counts.get(loop, 0) + 1
         if counts[loop] <= MOST:
             yield module.diagnostic(
                 "synchronizing-reads", read.node,
-                _WORDS.get(read.how, "In every step the host waits for the GPU to read one value."),
+                where_on_gpu(module, _WORDS.get(read.how, "In every step the host waits for the GPU to read one value.")),
                 _ACTIONS[read.how],
+                minor=not works_on_gpu(module),
             )  # fmt: skip
 
 
