@@ -37,6 +37,7 @@ class Read(NamedTuple):
     sure: bool
 
 
+_ACTIONS = re.compile(r"(?:\b|_)actions?(?:\b|_)", re.IGNORECASE)
 _KERNEL_MAKERS = re.compile(r"\bjit\b|rawkernel|fuse\b|\bvectorize\b|reduce\b")
 _COPIES = ("cpu", "tolist", "numpy")
 _CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isinf", "math.exp")
@@ -76,7 +77,7 @@ def _is_action(module: PythonModule, node: ast.expr) -> bool:
         ):
             return True
         if isinstance(above, ast.Assign):
-            return any("action" in ast.unparse(target).lower() for target in above.targets)
+            return any(_ACTIONS.search(ast.unparse(target)) for target in above.targets)
         if isinstance(above, (ast.stmt, ast.ExceptHandler)):
             return False
     return False

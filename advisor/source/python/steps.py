@@ -115,10 +115,8 @@ class Steps:
         names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
         if not names or names & bound:
             return False
-        asks_for_none = isinstance(test, ast.Compare) and isinstance(
-            test.ops[0], (ast.Is, ast.IsNot)
-        )
-        return asks_for_none or not _RARE.search(ast.unparse(test))
+        parts = test.values if isinstance(test, ast.BoolOp) else [test]
+        return all(_asks_for_none(part) or not _RARE.search(ast.unparse(part)) for part in parts)
 
     def _is_always(self, test: ast.expr) -> bool:
         """Whether *test* is ``step % interval == 0`` and the file sets the interval to 1."""
@@ -342,6 +340,41 @@ def _switches_off(node: ast.expr) -> bool:
     )
 
 
+def repeated_call_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
+    """Return the function in every call of which *node* runs, where such functions are called again and again.
+
+    None for what sets up, loads, saves, reports or is a program itself.
+    """
+    inner = node
+    steps = steps_of(module)
+    for above in module.ancestors(node):
+        if (
+            isinstance(above, (ast.IfExp, ast.If))
+            and inner is not above.test
+            and not (steps.is_chosen_once(above) or _asks_for_gpu(above.test))
+        ):
+            return None
+        if isinstance(above, (ast.ExceptHandler, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)):
+            return None
+        if isinstance(above, ast.FunctionDef):
+            return None if _ONCE.search(above.name) or _is_cached(above) else above
+        inner = above
+    return None
+
+
+def _asks_for_gpu(test: ast.expr) -> bool:
+    """Whether a condition asks where tensors are: ``x.is_cuda``."""
+    return any(
+        getattr(part, "attr", getattr(part, "id", ""))
+        in ("is_cuda", "is_available", "use_cuda", "cuda")
+        for part in ast.walk(test)
+    )
+
+
+def _is_cached(function: ast.FunctionDef) -> bool:
+    return any("cache" in ast.unparse(made) for made in function.decorator_list)
+
+
 def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
     """Return the method of a model, ``forward`` or one that works beside it, in every call of which *node* runs."""
     inner = node
@@ -363,6 +396,14 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
     return None
 
 
+# Functions that run once, or seldom: a program, what sets up, what loads, saves or shows.
+_ONCE = re.compile(
+    r"^_*(?:main|run|demo|train|test|eval|evaluate|validate|fit|setup|set_up|init|build|create|make|load|save|export|convert"
+    r"|restore|register|reset|prepare|get_(?:model|data|loader|args|parser|config|dataset|cfg)|read|parse|plot|show|visuali[sz]e"
+    r"|display|draw|log|report|summar|profile|bench|example|from_|to_pretrained|post_init|precompute|cache|warm)"
+    r"|^__(?!call__)\w+__$|_init$|setup|precompute|benchmark|_test$|_demo$|cache|export|onnx|checkpoint|schedule",
+    re.IGNORECASE,
+)
 # What a model computes with in each step. Not once for each object, nor to write reports.
 _STEPS_OF_MODEL = re.compile(
     r"_?(?:forward|training_step|compute_loss|loss|encode|decode|attend|attention|sample|generate|inference|infer|predict"
@@ -371,6 +412,12 @@ _STEPS_OF_MODEL = re.compile(
 )
 # Parts of a condition that may change from round to round.
 _CHANGES = (ast.Call, ast.BinOp, ast.Subscript, ast.NamedExpr)
+
+
+def _asks_for_none(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+
+
 _SETTINGS = re.compile(
     r"(?:.*_)?(?:args|arguments|config|configs|conf|cfg|opts?|hparams|flags|settings)$",
     re.IGNORECASE,

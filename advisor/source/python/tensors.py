@@ -89,6 +89,8 @@ _DEVICE_NAMES = re.compile(
 )
 _LOADER_NAMES = re.compile(r"(?:.*_)?(?:data_?)?loaders?$|.*_dl$", re.IGNORECASE)
 _MODEL_NAMES = re.compile(
+    r"(?!.*(?:loss|losses|grads?|out|outputs?|preds?|logits|values?|params|optimizer|optim|states?|dim|size|config|cfg|name"
+    r"|path|args|lr|input|inputs|weights?|scores?|idx|ids|id|num|count|kwargs|type|features?|feats?|emb|embeddings?)$)"
     r"(?:.*_)?(?:model|net|network|encoder|decoder|generator|discriminator|ema|backbone|actor|critic"
     r"|agent|policy|teacher|student|vae|unet|transformer|net_?[gd]|layers?|blocks?|module)(?:_\w+)?$",
     re.IGNORECASE,

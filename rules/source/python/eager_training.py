@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.steps import is_test, loader_of, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -22,17 +24,23 @@ _ACTION = (
     'torch.autocast("cuda", dtype=torch.bfloat16) around forward and loss; convolutions then gain from '
     "memory_format=torch.channels_last. Compare the loss curves."
 )
-_CHOSEN = (b"torch.compile", b".compile(", b"autocast", b"float16", b".half()", b"fp16", b"bf16", b"amp", b"jit.script",
-           b"jit.trace", b"CUDAGraph", b"make_graphed", b"deepspeed", b"lightning", b"Accelerator(", b"precision",
+_PRECISION = re.compile(rb"\b(?:use_)?amp\b|_amp\b|\bprecision ?=|mixed_precision|matmul_precision")
+_TRAINER_ACTION = 'Try Trainer(precision="bf16-mixed", ...), precision=16 in old versions, and compare the loss curves.'
+_TRAINS = re.compile(r"_?(?:train|fit|run|main)(?:_\w+)?$")
+_CHOSEN = (b"torch.compile", b".compile(", b"autocast", b"float16", b".half()", b"fp16", b"bf16", b"jit.script",
+           b"jit.trace", b"CUDAGraph", b"make_graphed", b"deepspeed", b"lightning", b"Accelerator(",
            b"channels_last", b"double()", b"float64", b"tensorrt")  # fmt: skip
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find a script that trains on a GPU and chooses neither a precision nor a compiler; once in a file."""
     words = module.text.content
-    if b".backward(" not in words or any(word in words for word in _CHOSEN) or is_test(module):
+    if _PRECISION.search(words) or is_test(module):
         return
-    if b"__main__" not in words or not works_on_gpu(module):
+    yield from _trainers(module)
+    if b".backward(" not in words or any(word in words for word in _CHOSEN):
+        return
+    if not works_on_gpu(module):
         return
     steps = steps_of(module)
     for call in module.calls:
@@ -40,13 +48,45 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             isinstance(call.func, ast.Attribute)
             and call.func.attr == "backward"
             and steps.training_loop(call)
+            and (b"__main__" in words or _is_trainer(module, call))
         ):
             yield module.diagnostic(
                 "eager-training", call,
-                "The step runs kernel by kernel in FP32: neither tensor cores for reduced precision nor fusion is asked for.",
+                "The step runs kernel by kernel in FP32: neither tensor cores for reduced precision nor fusion is asked for in this file.",
                 _ACTION,
             )  # fmt: skip
             return
+
+
+def _is_trainer(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* stands in the loop of a function that trains, by its name, over batches."""
+    loop = module.loop_around(call)
+    is_over_batches = isinstance(loop, ast.While) or (
+        isinstance(loop, ast.For) and loader_of(module, loop) is not None
+    )
+    name = getattr(module.function_of(call), "name", "")
+    return is_over_batches and _TRAINS.match(name) is not None
+
+
+def _trainers(module: PythonModule) -> Iterator[Diagnostic]:
+    """Trainers of Lightning that are given GPUs and no precision."""
+    if b"lightning" not in module.text.content or b"autocast" in module.text.content:
+        return
+    for call in module.calls:
+        name = module.name_of(call.func)
+        if not (
+            name.startswith(("pytorch_lightning.", "lightning.")) and name.endswith(".Trainer")
+        ):
+            continue
+        on_gpu = any(
+            argument(call, word) is not None for word in ("gpus", "devices", "accelerator")
+        )
+        if on_gpu and not has_unknown_arguments(call):
+            yield module.diagnostic(
+                "eager-training", call,
+                "The trainer runs each step in FP32: no precision is given, so tensor cores for reduced precision idle.",
+                _TRAINER_ACTION,
+            )  # fmt: skip
 
 
 CHECK = PythonCheck(

@@ -33,8 +33,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Loops that evaluate or generate with a model, where graphs are recorded."""
     if is_test(module) or not works_on_gpu(module):
         return
-    if b"set_grad_enabled(False)" in module.text.content:
+    words = module.text.content
+    if b"set_grad_enabled(False)" in words or b"volatile=True" in words:
         return
+    if b".eval()" in words:
+        yield from _behind_eval(module)
     steps, tensors = steps_of(module), tensors_of(module)
     for node in module.nodes:
         if not isinstance(node, (ast.For, ast.While)):
@@ -69,6 +72,55 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "Nothing goes backward here, yet each call records a graph: its activations stay in memory until the result is gone.",
                 _ACTION,
             )  # fmt: skip
+
+
+def _behind_eval(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find calls of a model behind its ``eval()`` in one block, where nothing goes backward any more."""
+    for switch in steps_of(module).calls("eval"):
+        statement = module.parents.get(switch)
+        if not isinstance(switch.func, ast.Attribute) or not isinstance(statement, ast.Expr):
+            continue
+        model, function = ast.unparse(switch.func.value), module.function_of(switch)
+        if without_gradients(module, switch) or _is_called_without(module, function):
+            continue
+        run = _run_behind(module, statement, model)
+        if run is not None and not without_gradients(module, run):
+            yield module.diagnostic(
+                "evaluation-with-gradients", run,
+                "Nothing goes backward behind eval(), yet this call records a graph: its activations stay in memory.",
+                _ACTION.replace("the loop", "the call"),
+            )  # fmt: skip
+
+
+def _run_behind(module: PythonModule, switch: ast.Expr, model: str) -> ast.Call | None:
+    """Return the first call of *model* behind *switch* in its block, None where gradients may be meant."""
+    around = module.parents.get(switch)
+    block = next(
+        (
+            b
+            for b in (getattr(around, name, None) for name in ("body", "orelse"))
+            if b and switch in b
+        ),
+        [],
+    )
+    run: ast.Call | None = None
+    for statement in block[block.index(switch) + 1 :] if block else ():
+        for part in module.walk(statement):
+            if not isinstance(part, ast.Call):
+                continue
+            name = getattr(part.func, "attr", getattr(part.func, "id", ""))
+            if name in _GOES_BACKWARD or any(k.arg == "requires_grad" for k in part.keywords):
+                return None
+            is_run = run is None and isinstance(statement, (ast.Assign, ast.Expr, ast.Return))
+            if is_run and ast.unparse(part.func) == model and part.args:
+                run = part
+    return run
+
+
+_GOES_BACKWARD = frozenset(
+    ("backward", "grad", "requires_grad_", "step", "train", "enable_grad", "retain_grad", "jacobian", "trace",
+     "register_hook", "register_full_backward_hook", "set_grad_enabled")
+)  # fmt: skip
 
 
 def _is_module(call: ast.Call) -> bool:

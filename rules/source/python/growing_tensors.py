@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, steps_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -25,7 +25,7 @@ _JOINS = frozenset(
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``x = torch.cat([x, part])`` in every round: all of x is copied for each part."""
-    if is_test(module) or not works_on_gpu(module):
+    if is_test(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
     for call in module.calls:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of
+from gpuadvise.advisor.source.python.steps import (
+    forward_of,
+    is_test,
+    repeated_call_of,
+    steps_of,
+    where_on_gpu,
+    works_on_gpu,
+)
 from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -32,18 +39,34 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             made is None
             or moved.data
+            or _is_filled(module, call)
             or any(isinstance(a, ast.ExceptHandler) for a in module.ancestors(call))
         ):
             continue
         if not _is_each_time(module, steps, call, made):
             continue
         name = module.name_of(made.func)
-        where = "each call" if forward_of(module, call) else "each iteration"
+        in_loop = steps.training_loop(call) is not None or module.loop_around(call) is not None
+        where = "each iteration" if in_loop and not forward_of(module, call) else "each call"
         yield module.diagnostic(
             "host-built-tensors", call,
-            f"In {where} a tensor is built in host memory and copied to the GPU.",
+            where_on_gpu(module, f"In {where} a tensor is built in host memory and copied to the GPU."),
             f"{_written(name)}: the GPU makes it itself.",
+            minor=not in_loop or not works_on_gpu(module),
         )  # fmt: skip
+
+
+def _is_filled(module: PythonModule, call: ast.Call) -> bool:
+    """Whether the host writes elements of what *call* moves: on the GPU each would be a kernel."""
+    moved = call.func.value if isinstance(call.func, ast.Attribute) else call
+    names = {part.id for part in ast.walk(moved) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(part, ast.Subscript)
+        and isinstance(part.ctx, ast.Store)
+        and isinstance(part.value, ast.Name)
+        and part.value.id in names
+        for part in module.walk(module.function_of(call))
+    )
 
 
 def _is_each_time(module: PythonModule, steps: Steps, call: ast.Call, made: ast.Call) -> bool:
@@ -53,6 +76,8 @@ def _is_each_time(module: PythonModule, steps: Steps, call: ast.Call, made: ast.
     if forward_of(module, call) is not None and forward_of(module, made) is not None:
         return True
     if steps.training_loop(call) is not None and steps.training_loop(made) is not None:
+        return True
+    if repeated_call_of(module, call) is not None:
         return True
     together = module.loop_around(call) is module.loop_around(made)
     return together and steps.is_repeated(call) and steps.runs_always(call)

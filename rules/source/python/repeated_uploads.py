@@ -6,7 +6,14 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.steps import (
+    forward_of,
+    is_test,
+    may_work_on_gpu,
+    repeated_call_of,
+    steps_of,
+    where_on_gpu,
+)
 from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu, tensors_of
 from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
@@ -25,13 +32,13 @@ _ACTION = (
     "non_blocking=True."
 )
 _EACH_STEP = re.compile(
-    r"(?:^|_)(?:step|prepare|execute|forward|schedule|decode|prefill|sample|compute_logits)(?:_|$)"
+    r"(?:^|_)(?:step|prepare|execute|forward|schedule|decode|prefill|sample|compute_logits|to_torch|to_tensor|predict)(?:_|$)"
 )
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.tensor(values, device=gpu)`` and ``torch.tensor(values).to(gpu)`` in every round or call."""
-    if is_test(module) or not (works_on_gpu(module) or b"device=" in module.text.content):
+    if is_test(module) or not may_work_on_gpu(module):
         return
     steps, tensors = steps_of(module), tensors_of(module)
     uploads: list[ast.Call] = []
@@ -56,7 +63,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if in_step or forward_of(module, call) is not None or _is_of_each_step(module, call):
             yield module.diagnostic(
                 "repeated-uploads", call,
-                "Each round or call copies values from pageable host memory, and the host waits for the copy.",
+                where_on_gpu(
+                    module,
+                    "Each round or call copies values from pageable host memory, and the host waits for the copy.",
+                ),
                 _ACTION,
             )  # fmt: skip
 
@@ -67,7 +77,22 @@ def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
     data = tensors_of(module)[call]
     maker = data.maker if data is not None and data.maker is not None else call
     constant = not maker.args or isinstance(maker.args[0], ast.Constant)
+    if (
+        maker.args
+        and isinstance(maker.args[0], (ast.List, ast.Tuple))
+        and _is_list_of_constants(maker.args[0])
+    ):
+        return repeated_call_of(module, call) is not None and module.loop_around(call) is None
     return bool(_EACH_STEP.search(name)) and not constant and module.loop_around(call) is None
+
+
+def _is_list_of_constants(node: ast.expr) -> bool:
+    """Whether *node* is written out: ``[0.0, -1.0]``, also nested."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return bool(node.elts) and all(map(_is_list_of_constants, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return _is_list_of_constants(node.operand)
+    return isinstance(node, ast.Constant)
 
 
 CHECK = PythonCheck(

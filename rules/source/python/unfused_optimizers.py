@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, works_on_gpu
+from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -25,22 +26,30 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.optim.AdamW(...)`` without a word on its form; the first in a file that trains."""
     if b"optim.Adam" not in module.text.content and b"import Adam" not in module.text.content:
         return
-    if b".backward(" not in module.text.content or is_test(module) or not works_on_gpu(module):
+    if is_test(module) or not may_work_on_gpu(module):
         return
     for call in module.calls:
         if module.name_of(call.func) not in _FUSED or has_unknown_arguments(call):
             continue
-        if any(
+        if _is_of_few(call) or any(
             argument(call, name) is not None
             for name in ("fused", "foreach", "capturable", "differentiable")
         ):
             continue
         yield module.diagnostic(
             "unfused-optimizers", call,
-            "The default form updates the parameters by several kernels for each operation.",
+            where_on_gpu(module, "The default form updates the parameters by several kernels for each operation."),
             _ACTION,
         )  # fmt: skip
         return
+
+
+def _is_of_few(call: ast.Call) -> bool:
+    """Whether the parameters are written out one by one: ``Adam([log_alpha])``."""
+    given = call.args[0] if call.args else None
+    return isinstance(given, (ast.List, ast.Tuple)) and not any(
+        isinstance(part, (ast.Call, ast.Dict, ast.Starred)) for part in ast.walk(given)
+    )
 
 
 CHECK = PythonCheck(

@@ -155,13 +155,13 @@ if __name__ == "__main__":
         loss.backward()
         optimizer.step()
 # ---
-# case: a library
+# case: a trainer that programs call
 import torch
 
 def fit(loader):
     for x in loader:
         loss = model(x.cuda()).mean()
-        loss.backward()
+        loss.backward()  # expect: eager-training
         optimizer.step()
 # ---
 # case: no training

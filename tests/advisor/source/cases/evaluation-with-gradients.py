@@ -157,4 +157,42 @@ with torch.no_grad():
 # case: one batch, no loop
 def evaluate_batch(model, loader):
     model.eval()
-    return model(next(iter(loader)).cuda())
+    return model(next(iter(loader)).cuda())  # expect: evaluation-with-gradients
+
+
+# case: one batch behind a step of training
+def step_and_look(model, x):
+    model.train()
+    loss = model(x.cuda()).mean()
+    loss.backward()
+    model.eval()
+    guess = model(x.cuda())  # expect: evaluation-with-gradients
+    return guess.argmax(1)
+
+
+# case: one batch without a graph
+def evaluate_batch_well(model, x):
+    model.eval()
+    with torch.no_grad():
+        return model(x.cuda())
+
+
+# case: gradients of the input are meant
+def saliency(model, x):
+    model.eval()
+    score = model(x.cuda().requires_grad_())
+    return torch.autograd.grad(score.sum(), x)
+
+
+# case: it trains on
+def look_and_train(model, x):
+    model.eval()
+    guess = model(x.cuda())
+    model.train()
+    return guess
+
+
+# case: another model
+def features(model, head, x):
+    model.eval()
+    return head(x.cuda())

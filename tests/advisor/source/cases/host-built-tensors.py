@@ -36,9 +36,42 @@ for i in range(9):
     z = torch.zeros(8).to(where)
 
 
-# case: in a function without a loop
+# case: in a function that is called again and again
 def noise(n):
+    return torch.randn(n).to(device)  # expect: host-built-tensors
+
+
+# case: where another tensor is
+def jitter(weights):
+    if weights.is_cuda:
+        return torch.rand(weights.shape).to(weights.device)  # expect: host-built-tensors
+    return weights
+
+
+# case: once, when it starts
+def build_noise(n):
     return torch.randn(n).to(device)
+
+
+# case: filled on the host element by element
+def neighbours(n):
+    mask = torch.ones(n, n)
+    for i in range(n):
+        mask[i, : i + 3] = 0
+    return mask.to(device)
+
+
+# case: made once for each argument
+@functools.lru_cache
+def window(n):
+    return torch.hann_window(n) + torch.zeros(n).to(device)
+
+
+# case: now and then
+def sometimes(n, step):
+    if step % 100 == 0:
+        return torch.randn(n).to(device)
+    return None
 
 
 # case: a list of values, which have to come from the host

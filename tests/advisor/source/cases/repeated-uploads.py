@@ -64,7 +64,7 @@ def train():
 # case: once in each epoch
 def epochs():
     for epoch in range(90):
-        rate = torch.tensor([0.1], device=device)
+        rate = torch.tensor([rate_now], device=device)
         for x in loader:
             loss = (model(x.cuda()) * rate).mean()
             loss.backward()
@@ -100,7 +100,7 @@ def in_else():
     for i in range(99):
         work(i)
     else:
-        t = torch.tensor([1], device=device)
+        t = torch.tensor([n], device=device)
 
 
 # case: a function of each step

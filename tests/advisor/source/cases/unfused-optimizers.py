@@ -117,6 +117,7 @@ for x in loader:
 # case: on the host
 import torch
 
+device = "cpu"
 optimizer = torch.optim.Adam(model.parameters())
 for x in loader:
     loss = model(x).mean()
@@ -126,8 +127,20 @@ for x in loader:
 # case: it trains elsewhere
 import torch
 
-optimizer = torch.optim.Adam(model.parameters())
+optimizer = torch.optim.Adam(model.parameters())  # expect: unfused-optimizers
 model.cuda()
+# ---
+# case: a device that the caller chooses
+import torch
+
+class Policy(torch.nn.Module):
+    def optimizers(self):
+        return torch.optim.AdamW(self.parameters(), lr=1e-3)  # expect: unfused-optimizers
+# ---
+# case: one number is learnt
+import torch
+
+optimizer = torch.optim.Adam([log_alpha], lr=1e-3)
 # ---
 # case: of another library
 import torch
