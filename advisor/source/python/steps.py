@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gpuadvise.advisor.source.python.module import FUNCTIONS, LOOPS
 from gpuadvise.advisor.source.python.tensors import Kind, moves_to_gpu, tensors_of
-from gpuadvise.advisor.source.python.training import is_cuda_move, is_cuda_text
+from gpuadvise.advisor.source.python.training import argument, is_cuda_move, is_cuda_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -262,6 +262,52 @@ def loader_of(module: PythonModule, loop: ast.For | ast.AsyncFor) -> ast.expr | 
                 return node
             looked.extend(reversed(node.args))
     return None
+
+
+def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
+    """Return the loaders of a file that works on a GPU whose batches it moves there, trains or evaluates on."""
+    steps, tensors = steps_of(module), tensors_of(module)
+    moves = moves_to_gpu(module)
+    loaders = {v.maker for _, v in moves if v is not None and v.kind is Kind.BATCH}
+    moving = {module.loop_around(call) for call, _ in moves}
+    if works_on_gpu(module):
+        # What a loop moves itself is known; the others leave it to a helper.
+        for loop in (*steps.training, *steps.evaluation.difference(moving)):
+            for part in module.walk(loop.iter if isinstance(loop, ast.For) else loop):
+                value = tensors[part]
+                if value is not None and value.kind is Kind.LOADER:
+                    loaders.add(value.maker)
+        for call in module.calls:
+            if not _TAKES_LOADERS.search(getattr(call.func, "attr", getattr(call.func, "id", ""))):
+                continue
+            for part in (*call.args, *(k.value for k in call.keywords)):
+                value = tensors[part]
+                if value is not None and value.kind is Kind.LOADER:
+                    loaders.add(value.maker)
+    return {call for call in loaders if call is not None}
+
+
+# Functions of other files that run over the loader that they are given.
+_TAKES_LOADERS = re.compile(
+    r"(?:^|_)(?:train\w*|fit|eval\w*|valid\w*|test\w*|update|epoch|infer\w*|extract\w*|predict\w*)(?:_|$)"
+)
+
+
+def collates_on_gpu(module: PythonModule, loader: ast.Call) -> bool:
+    """Whether the function that makes batches moves them already, by its name or its lines in this file."""
+    given = argument(loader, "collate_fn")
+    name = getattr(given, "attr", getattr(given, "id", ""))
+    if re.search(r"device|cuda|gpu", name, re.IGNORECASE):
+        return True
+    functions = {module.function_of(call) for call, _ in moves_to_gpu(module)}
+    return bool(name) and any(getattr(function, "name", "") == name for function in functions)
+
+
+def is_handed_out(module: PythonModule, loader: ast.Call) -> bool:
+    """Whether a function named for loaders returns this one: to a trainer of Lightning, or one elsewhere."""
+    function = module.function_of(loader)
+    name = getattr(function, "name", "").lower()
+    return "loader" in name and tensors_of(module).returns(function, loader)
 
 
 def is_tiny(loop: ast.AST) -> bool:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, steps_of, works_on_gpu
-from gpuadvise.advisor.source.python.tensors import Kind, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.steps import (
+    is_handed_out,
+    is_test,
+    loaders_to_gpu,
+    may_work_on_gpu,
+    where_on_gpu,
+    works_on_gpu,
+)
 from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -28,29 +34,28 @@ _PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """Loaders without workers in a file whose loops move batches to a GPU."""
-    if b"DataLoader" not in module.text.content or is_test(module) or not works_on_gpu(module):
+    """Loaders without workers in a file whose loops move batches to a GPU, or that hands loaders out."""
+    if b"DataLoader" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
         return
-    tensors, steps = tensors_of(module), steps_of(module)
-    moved = {value.maker for _, value in moves_to_gpu(module) if value and value.kind is Kind.BATCH}
-    iterated = {
-        value.maker
-        for loop in (*steps.training, *steps.evaluation)
-        for part in ast.walk(loop.iter if isinstance(loop, ast.For) else loop)
-        if (value := tensors[part]) is not None and value.kind is Kind.LOADER
-    }
+    feeding = loaders_to_gpu(module)
     for call in module.calls:
         if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
             continue
-        if argument(call, "num_workers") is not None or len(call.args) >= len(_PARAMETERS):
+        workers = argument(call, "num_workers")
+        refused = isinstance(workers, ast.Constant) and workers.value == 0
+        if (workers is not None and not refused) or len(call.args) >= len(_PARAMETERS):
             continue
         if any(isinstance(part, ast.Starred) for part in call.args) or _is_in_memory(module, call):
             continue
-        if call in moved or call in iterated:
+        if call in feeding or is_handed_out(module, call):
             yield module.diagnostic(
                 "loaders-without-workers", call,
-                "The process that feeds the GPU also loads and transforms every sample, so the GPU waits for each batch.",
+                where_on_gpu(
+                    module,
+                    "The process that feeds the GPU also loads and transforms every sample, so the GPU waits for each batch.",
+                ),
                 _ACTION,
+                minor=refused or not works_on_gpu(module),
             )  # fmt: skip
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test
-from gpuadvise.advisor.source.python.tensors import Kind, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.steps import (
+    collates_on_gpu,
+    is_handed_out,
+    is_test,
+    loaders_to_gpu,
+    may_work_on_gpu,
+    where_on_gpu,
+    works_on_gpu,
+)
 from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -24,10 +31,10 @@ _ACTION = "Write DataLoader(..., pin_memory=True), and move batches with non_blo
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """Loaders without pinned memory in a file that moves their batches to a GPU."""
-    if b"DataLoader" not in module.text.content or is_test(module):
+    """Loaders without pinned memory in a file that moves their batches to a GPU, or that hands loaders out."""
+    if b"DataLoader" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
         return
-    fed = {value.maker for _, value in moves_to_gpu(module) if value and value.kind is Kind.BATCH}
+    feeding = loaders_to_gpu(module)
     for call in module.calls:
         if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
             continue
@@ -35,19 +42,18 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         refused = isinstance(pinned, ast.Constant) and pinned.value is False
         if (pinned is not None and not refused) or not (call.args or call.keywords):
             continue
-        if call in fed or (refused and _is_handed_out(module, call)):
+        if collates_on_gpu(module, call):
+            continue
+        if call in feeding or is_handed_out(module, call):
             yield module.diagnostic(
                 "unpinned-loaders", call,
-                "The loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
+                where_on_gpu(
+                    module,
+                    "The loader hands out batches in pageable memory: copies to the GPU are slower and cannot overlap.",
+                ),
                 _ACTION,
+                minor=not works_on_gpu(module),
             )  # fmt: skip
-
-
-def _is_handed_out(module: PythonModule, loader: ast.Call) -> bool:
-    """Whether a function that only makes loaders returns this one to a program that trains elsewhere."""
-    function = module.function_of(loader)
-    name = getattr(function, "name", "").lower()
-    return "loader" in name and tensors_of(module).returns(function, loader)
 
 
 CHECK = PythonCheck(

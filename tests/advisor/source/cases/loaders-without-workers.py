@@ -31,8 +31,8 @@ tensors = TensorDataset(a, b)
 named = DataLoader(tensors, batch_size=8)
 for x, y in named:
     x = x.to(device)
-# case: zero is what they want
-zero = DataLoader(images, num_workers=0)
+# case: zero is written out
+zero = DataLoader(images, num_workers=0)  # expect: loaders-without-workers
 for x in zero:
     x = x.to(device)
 # case: pinned, without workers
@@ -113,3 +113,20 @@ from torch.utils.data import DataLoader
 device = "cpu"
 for x in DataLoader(images, batch_size=8):
     x = x.to(device)
+# ---
+# case: handed out to a trainer elsewhere
+import torch
+
+
+def train_loader(images):
+    return torch.utils.data.DataLoader(images, batch_size=8)  # expect: loaders-without-workers
+
+
+# case: handed out with workers
+def eval_loader(images):
+    return torch.utils.data.DataLoader(images, batch_size=8, num_workers=2)
+
+
+# case: not handed out
+def statistics_of(images):
+    return sum(x.sum() for x in torch.utils.data.DataLoader(images, batch_size=8))
