@@ -886,7 +886,9 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
         # One of the two has no value only where nothing is known: "cuda" if ... else None.
         known = first if first is not None else second
         is_gpu = known is not None and known.kind is Kind.DEVICE and known.place is Place.GPU
-        return known if first is second or is_gpu else None
+        # A loader that only some runs make is one where it is used.
+        is_loader = known is not None and known.kind is Kind.LOADER
+        return known if first is second or is_gpu or is_loader else None
     if first.kind is not second.kind:
         # device = 0 if ... else "cpu"
         return _LIKELY_GPU if {first.kind, second.kind} == {Kind.DEVICE, Kind.HOST} else None

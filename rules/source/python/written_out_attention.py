@@ -22,37 +22,38 @@ _ACTION = (
     "Call torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=..., dropout_p=..., is_causal=...): it "
     "never stores the scores. Keep this form where the weights themselves are returned."
 )
+_ACTION_RETURNED = (
+    "Call torch.nn.functional.scaled_dot_product_attention(q, k, v, ...) where no caller asks for the weights, which this "
+    "function returns too: it never stores the scores."
+)
 _SOFTMAX = frozenset(("torch.softmax", "torch.nn.functional.softmax"))
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """``softmax(q @ k.transpose(-2, -1) * scale) @ v``; the first in a file."""
+    """``softmax(q @ k.transpose(-2, -1) * scale) @ v``; the first in a function."""
     words = module.text.content
     if b"softmax" not in words or b"scaled_dot_product_attention" in words or is_test(module):
         return
+    seen: set[ast.AST] = set()
     for call in module.calls:
         is_softmax = module.name_of(call.func) in _SOFTMAX
         if not is_softmax and not _is_method(call):
             continue
         function = module.function_of(call)
-        if not isinstance(function, ast.FunctionDef):
+        if not isinstance(function, ast.FunctionDef) or function in seen:
             continue
         scores = call.args[0] if is_softmax and call.args else getattr(call.func, "value", None)
         if scores is None or not _is_of_product(function, scores, call):
             continue
         weights = _name_given(module, call)
-        if (
-            weights is not None
-            and _multiplies(function, weights, call)
-            and not _returns(function, weights)
-        ):
+        if weights is not None and _multiplies(function, weights, call):
+            seen.add(function)
             yield module.diagnostic(
                 "written-out-attention", call,
                 "Scores, their softmax and the products with them go through memory one after the other, quadratic in "
                 "the length of the sequence.",
-                _ACTION,
+                _ACTION_RETURNED if _returns(function, weights) else _ACTION,
             )  # fmt: skip
-            return
 
 
 def _is_method(call: ast.Call) -> bool:
@@ -68,13 +69,31 @@ def _is_product(node: ast.AST) -> bool:
     elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("matmul", "bmm"):
         sides = list(node.args)
     else:
-        return False
+        return _is_einsum(node)
     return any(
         isinstance(part, ast.Attribute)
         and part.attr in ("transpose", "mT", "T", "permute", "swapaxes")
         for side in sides
         for part in ast.walk(side)
     )
+
+
+def _is_einsum(node: ast.AST) -> bool:
+    """Whether *node* is ``einsum("b i d, b j d -> b i j", q, k)``: a sum over an axis of two tensors."""
+    if not isinstance(node, ast.Call) or len(node.args) != _OF_TWO:
+        return False
+    if getattr(node.func, "attr", getattr(node.func, "id", "")) != "einsum":
+        return False
+    subscripts = node.args[0]
+    if not isinstance(subscripts, ast.Constant) or not isinstance(subscripts.value, str):
+        return False
+    sides, arrow, result = subscripts.value.partition("->")
+    first, _, second = sides.partition(",")
+    summed = set(first) & set(second) - set(result) - {" ", "."}
+    return bool(arrow and summed)
+
+
+_OF_TWO = 3  # arguments of einsum: the subscripts and two tensors
 
 
 def _is_of_product(function: ast.FunctionDef, scores: ast.expr, before: ast.Call) -> bool:
@@ -111,16 +130,22 @@ def _multiplies(function: ast.FunctionDef, weights: str, behind: ast.Call) -> bo
         if getattr(node, "lineno", 0) < behind.lineno:
             continue
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            first: ast.expr = node.left
+            sides = [node.left]
+        elif _is_einsum(node):
+            sides = node.args[1:] if isinstance(node, ast.Call) else []
         elif (
             isinstance(node, ast.Call)
             and getattr(node.func, "attr", "") in ("matmul", "bmm")
             and node.args
         ):
-            first = node.args[0]
+            sides = node.args[:1]
         else:
             continue
-        if any(isinstance(part, ast.Name) and part.id == weights for part in ast.walk(first)):
+        if any(
+            isinstance(part, ast.Name) and part.id == weights
+            for side in sides
+            for part in ast.walk(side)
+        ):
             return True
     return False
 

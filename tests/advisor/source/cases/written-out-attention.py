@@ -69,7 +69,7 @@ def attend(q, k, v):
 import torch
 
 def attend(q, k, v):
-    w = torch.softmax(q @ k.transpose(-2, -1), dim=-1)
+    w = torch.softmax(q @ k.transpose(-2, -1), dim=-1)  # expect: written-out-attention
     return w @ v, w
 # ---
 # case: a classifier
