@@ -135,3 +135,20 @@ def attend(q, k, v):
     g = torch.softmax(gate(q), dim=-1)
     w = g * v
     return w
+# ---
+# case: einsum, one tensor with a number
+import torch
+
+def scaled(q, k, v):
+    w = torch.softmax(torch.einsum("bij,i->bij", q, k), dim=-1)
+    return torch.einsum("bij,bjk->bik", w, v)
+# ---
+# case: einsum of queries and keys
+import torch
+from torch import einsum
+
+def attend(q, k, v, mask):
+    sim = einsum("b i d, b j d -> b i j", q, k) * 0.125
+    sim.masked_fill_(~mask, -1e9)
+    attn = sim.softmax(dim=-1)  # expect: written-out-attention
+    return einsum("b i j, b j d -> b i d", attn, v)

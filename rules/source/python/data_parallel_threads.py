@@ -1,0 +1,67 @@
+"""Models whose copies one process drives by threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_cuda_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = (
+    "Start one process for each GPU by torchrun and wrap the model into torch.nn.parallel.DistributedDataParallel; on one "
+    "GPU leave the wrapper out."
+)
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``torch.nn.DataParallel(model)`` in a file that knows nothing better; the first."""
+    words = module.text.content
+    if b"DataParallel(" not in words or b"DistributedDataParallel" in words or is_test(module):
+        return
+    for call in module.calls:
+        if module.name_of(call.func) in ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel"):
+            yield module.diagnostic(
+                "data-parallel-threads", call,
+                "One process copies the model to every GPU in each step, and its threads take turns in Python.",
+                _ACTION,
+            )  # fmt: skip
+            return
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+model = torch.nn.DataParallel(model).cuda()""",
+        """\
+import torch
+
+model = torch.nn.parallel.DistributedDataParallel(model.cuda(rank), device_ids=[rank])""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="data-parallel-threads",
+    title="Give each GPU a process",
+    topic=Topic.EXECUTION,
+    priority=Priority.LOW,
+    why="Parameters are sent out and outputs gathered in each step, while one interpreter drives all GPUs.",
+    when="A program wraps its model into torch.nn.DataParallel.",
+    citations=pytorch_cuda_notes(),
+    seen="torch.nn.DataParallel(model)",
+    file="train.py",
+    action=_ACTION,
+)

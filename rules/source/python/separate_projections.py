@@ -1,0 +1,128 @@
+"""Queries, keys and values that three products make of one input."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = (
+    "Make one layer of the three, nn.Linear(width, widths of all three), and split what it gives: one larger product, "
+    "and the input is read once. Weights of a trained model are joined by torch.cat when they are loaded."
+)
+_NAMES = re.compile(
+    r"(?:.*_)?(?:w_?(?P<w>[qkv])s?|(?P<p>[qkv])(?:_?(?:proj|linear|lin|fc|layer|map|net))?|to_?(?P<t>[qkv])"
+    r"|(?:proj|linear|lin|fc)_?(?P<l>[qkv])|(?P<n>query|queries|keys?|values?)(?:_?(?:proj|linear|layer|net))?)$",
+    re.IGNORECASE,
+)
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``q, k, v = self.q(x), self.k(x), self.v(x)`` of linear layers; the first in a file."""
+    if b"Linear(" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
+        return
+    projections: dict[tuple[ast.AST, str], dict[str, ast.Call]] = {}
+    for call in module.calls:
+        role = _role(call)
+        if (
+            role is None
+            or len(call.args) != 1
+            or call.keywords
+            or not isinstance(call.args[0], ast.Name)
+        ):
+            continue
+        function = module.function_of(call)
+        if isinstance(function, ast.FunctionDef) and _is_linear(module, call):
+            of_input = projections.setdefault((function, call.args[0].id), {})
+            of_input.setdefault(role, call)
+            if len(of_input) == _ALL:
+                yield module.diagnostic(
+                    "separate-projections", min(of_input.values(), key=lambda c: (c.lineno, c.col_offset)),
+                    "Three products read the same input, where one of all their columns would.",
+                    _ACTION,
+                )  # fmt: skip
+                return
+
+
+_ALL = 3  # query, key, value
+
+
+def _role(call: ast.Call) -> str | None:
+    """Return q, k or v for the call of a layer with such a name."""
+    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name):
+        return None
+    match = _NAMES.match(call.func.attr) if call.func.value.id == "self" else None
+    if match is None:
+        return None
+    return next(word for word in match.groups() if word)[0].lower()
+
+
+def _is_linear(module: PythonModule, call: ast.Call) -> bool:
+    """Whether the class of *call* makes the layer as nn.Linear."""
+    around = next((a for a in module.ancestors(call) if isinstance(a, ast.ClassDef)), None)
+    if around is None:
+        return False
+    layer = ast.unparse(call.func)
+    return any(
+        isinstance(part, ast.Assign)
+        and isinstance(part.value, ast.Call)
+        and module.name_of(part.value.func) == "torch.nn.Linear"
+        and any(ast.unparse(target) == layer for target in part.targets)
+        for part in module.walk(around)
+    )
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+
+class Attention(torch.nn.Module):
+    def __init__(self, width):
+        self.q = torch.nn.Linear(width, width)
+        self.k = torch.nn.Linear(width, width)
+        self.v = torch.nn.Linear(width, width)
+
+    def forward(self, x):
+        return attend(self.q(x), self.k(x), self.v(x))""",
+        """\
+import torch
+
+
+class Attention(torch.nn.Module):
+    def __init__(self, width):
+        self.qkv = torch.nn.Linear(width, 3 * width)
+
+    def forward(self, x):
+        return attend(*self.qkv(x).chunk(3, dim=-1))""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="separate-projections",
+    title="Project queries, keys and values together",
+    topic=Topic.EXECUTION,
+    priority=Priority.LOW,
+    why="One wide product fills the GPU better than three narrow ones, and reads its input once.",
+    when="A class makes query, key and value by three linear layers of the same input.",
+    citations=pytorch_tuning_guide(),
+    seen="self.q(x), self.k(x), self.v(x)",
+    file="train.py",
+    action=_ACTION,
+)

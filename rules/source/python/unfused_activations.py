@@ -1,0 +1,128 @@
+"""Activations that are written out operation by operation."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Call torch.nn.functional.{}: one kernel, and a backward pass of one kernel."
+_GELU_TANH = 0.044715
+_COMPILERS = (b"torch.compile", b"jit.script", b"torch.fx", b"autograd.Function")
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``x * torch.sigmoid(x)``, ``0.5 * x * (1 + torch.erf(x / 2**0.5))`` and GELU by ``torch.tanh``."""
+    words = module.text.content
+    if is_test(module) or not may_work_on_gpu(module) or any(word in words for word in _COMPILERS):
+        return
+    for node in module.nodes:
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        above = module.parents.get(node)
+        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult):
+            continue  # the product around it is looked at
+        fused = _fused(module, node)
+        if fused is not None:
+            yield module.diagnostic(
+                "unfused-activations", node,
+                "Each operation of this activation is a kernel of its own, and autograd keeps what lies between them.",
+                _ACTION.format(fused),
+            )  # fmt: skip
+
+
+def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
+    """Return the function of PyTorch that computes *product* in one kernel."""
+    factors: list[ast.expr] = [product]
+    at = 0
+    while at < len(factors):
+        factor = factors[at]
+        if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Mult):
+            factors[at : at + 1] = [factor.left, factor.right]
+        else:
+            at += 1
+    if len(factors) > _MOST_FACTORS:
+        return None
+    texts = {ast.unparse(f) for f in factors if isinstance(f, (ast.Name, ast.Attribute))}
+    for factor in factors:
+        if isinstance(factor, ast.Call) and len(factors) == _OF_TWO:
+            given = _argument(module, factor, "sigmoid")
+            if given is not None and ast.unparse(given) in texts:
+                return "silu(x)"
+            given = _argument(module, factor, "tanh")
+            inner = _argument(module, given, "softplus") if given is not None else None
+            if inner is not None and ast.unparse(inner) in texts:
+                return "mish(x)"
+        half = any(isinstance(f, ast.Constant) and f.value == _HALF for f in factors)
+        if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Add) and half:
+            for side in (factor.left, factor.right):
+                if _argument(module, side, "erf") is not None:
+                    return "gelu(x)"
+                given = _argument(module, side, "tanh")
+                if given is not None and any(
+                    isinstance(part, ast.Constant) and part.value == _GELU_TANH
+                    for part in module.walk(given)
+                ):
+                    return 'gelu(x, approximate="tanh")'
+    return None
+
+
+_MOST_FACTORS, _OF_TWO, _HALF = 3, 2, 0.5
+
+
+def _argument(module: PythonModule, node: ast.expr, name: str) -> ast.expr | None:
+    """Return x of ``torch.name(x)``, ``torch.nn.functional.name(x)`` and ``x.name()``."""
+    if not isinstance(node, ast.Call):
+        return None
+    called = module.name_of(node.func)
+    if called in (f"torch.{name}", f"torch.nn.functional.{name}"):
+        return node.args[0] if len(node.args) == 1 else None
+    is_method = isinstance(node.func, ast.Attribute) and node.func.attr == name and not node.args
+    if isinstance(node.func, ast.Attribute) and is_method:
+        return node.func.value
+    return None
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+
+def swish(x):
+    return x * torch.sigmoid(x)""",
+        """\
+import torch
+
+
+def swish(x):
+    return torch.nn.functional.silu(x)""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="unfused-activations",
+    title="Call the fused activation",
+    topic=Topic.EXECUTION,
+    priority=Priority.LOW,
+    why="Each operation reads and writes the whole tensor once more.",
+    when="SiLU, GELU or Mish is written out in a program that compiles nothing.",
+    citations=pytorch_tuning_guide(),
+    seen="x * torch.sigmoid(x)",
+    file="train.py",
+    action=_ACTION,
+)

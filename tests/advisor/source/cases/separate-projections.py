@@ -1,0 +1,173 @@
+# case: query, key and value
+import torch
+from torch import nn
+
+
+class One(nn.Module):
+    def __init__(self, n):
+        self.query = nn.Linear(n, n)
+        self.key = nn.Linear(n, n)
+        self.value = nn.Linear(n, n)
+
+    def forward(self, x):
+        return attend(self.query(x), self.key(x), self.value(x))  # expect: separate-projections
+
+
+# ---
+# case: by short names
+import torch
+from torch import nn
+
+
+class Two(nn.Module):
+    def __init__(self, n):
+        self.wq, self.wk = nn.Linear(n, n), 1
+        self.wq = nn.Linear(n, n)
+        self.wk = nn.Linear(n, n)
+        self.wv = nn.Linear(n, n)
+
+    def forward(self, x):
+        q, k, v = self.wq(x), self.wk(x), self.wv(x)  # expect: separate-projections
+        return attend(q, k, v)
+
+
+# ---
+# case: to_q
+from torch import nn
+
+
+class Three(nn.Module):
+    def __init__(self, n):
+        self.to_q = nn.Linear(n, n, bias=False)
+        self.to_k = nn.Linear(n, n, bias=False)
+        self.to_v = nn.Linear(n, n, bias=False)
+
+    def forward(self, x):
+        q = self.to_q(x)  # expect: separate-projections
+        k = self.to_k(x)
+        v = self.to_v(x)
+        return attend(q, k, v)
+
+
+# ---
+# case: q_proj
+from torch import nn
+
+
+class Four(nn.Module):
+    def __init__(self, n):
+        self.q_proj = nn.Linear(n, n)
+        self.k_proj = nn.Linear(n, n)
+        self.v_proj = nn.Linear(n, n)
+
+    def forward(self, x):
+        return attend(self.q_proj(x), self.k_proj(x), self.v_proj(x))  # expect: separate-projections
+
+
+# ---
+# case: linear_q
+from torch import nn
+
+
+class Five(nn.Module):
+    def __init__(self, n):
+        self.linear_q = nn.Linear(n, n)
+        self.linear_k = nn.Linear(n, n)
+        self.linear_v = nn.Linear(n, n)
+
+    def forward(self, x):
+        return attend(self.linear_q(x), self.linear_k(x), self.linear_v(x))  # expect: separate-projections
+
+
+# ---
+# case: queries, keys, values
+from torch import nn
+
+
+class Six(nn.Module):
+    def __init__(self, n):
+        self.queries = nn.Linear(n, n)
+        self.keys = nn.Linear(n, n)
+        self.values = nn.Linear(n, n)
+
+    def forward(self, x):
+        return attend(self.queries(x), self.keys(x), self.values(x))  # expect: separate-projections
+
+
+# ---
+# case: one layer
+from torch import nn
+
+
+class Joined(nn.Module):
+    def __init__(self, n):
+        self.qkv = nn.Linear(n, 3 * n)
+
+    def forward(self, x):
+        return attend(*self.qkv(x).chunk(3, -1))
+
+
+# case: of two inputs
+class Cross(nn.Module):
+    def __init__(self, n):
+        self.query = nn.Linear(n, n)
+        self.key = nn.Linear(n, n)
+        self.value = nn.Linear(n, n)
+
+    def forward(self, x, context):
+        return attend(self.query(x), self.key(context), self.value(context))
+
+
+# case: convolutions
+class Convolved(nn.Module):
+    def __init__(self, n):
+        self.q = nn.Conv2d(n, n, 1)
+        self.k = nn.Conv2d(n, n, 1)
+        self.v = nn.Conv2d(n, n, 1)
+
+    def forward(self, x):
+        return attend(self.q(x), self.k(x), self.v(x))
+
+
+# case: other names
+class Gates(nn.Module):
+    def __init__(self, n):
+        self.reset = nn.Linear(n, n)
+        self.update = nn.Linear(n, n)
+        self.new = nn.Linear(n, n)
+
+    def forward(self, x):
+        return self.reset(x) + self.update(x) + self.new(x)
+
+
+# case: made elsewhere
+class Given(nn.Module):
+    def __init__(self, q, k, v):
+        self.q, self.k, self.v = q, k, v
+
+    def forward(self, x):
+        return attend(self.q(x), self.k(x), self.v(x))
+
+
+# case: two of three
+class Pair(nn.Module):
+    def __init__(self, n):
+        self.key = nn.Linear(n, n)
+        self.value = nn.Linear(n, n)
+
+    def forward(self, x):
+        return self.key(x) * self.value(x)
+
+
+# case: in two methods
+class Apart(nn.Module):
+    def __init__(self, n):
+        self.q_proj = nn.Linear(n, n)
+        self.k_proj = nn.Linear(n, n)
+        self.v_proj = nn.Linear(n, n)
+
+    def first(self, x):
+        return self.q_proj(x)
+
+    def second(self, x):
+        return self.k_proj(x), self.v_proj(x)

@@ -1,0 +1,146 @@
+# case: heads in a list
+import torch
+from torch import nn
+
+
+class Heads(nn.Module):
+    def forward(self, x, adjacency):
+        return torch.cat([head(x, adjacency) for head in self.heads], dim=1)  # expect: serial-kernels
+
+
+# case: experts
+class Experts(nn.Module):
+    def forward(self, x):
+        return torch.stack([expert(x) for expert in self.experts])  # expect: serial-kernels
+
+
+# case: backwards in time
+class Storage:
+    def returns_of(self, gamma, tau):
+        gae = 0
+        for step in reversed(range(self.rewards.size(0))):  # expect: serial-kernels
+            delta = self.rewards[step] + gamma * self.values[step + 1] - self.values[step]
+            gae = delta + gamma * tau * gae
+            self.returns[step] = gae + self.values[step]
+
+
+# case: a cell for each step
+class Recurrent(nn.Module):
+    def forward(self, x, h):
+        outputs = []
+        for t in range(x.size(1)):  # expect: serial-kernels
+            gate = torch.sigmoid(self.gate(x[:, t]))
+            h = torch.tanh(self.cell(h)) * gate
+            outputs.append(h)
+        return torch.stack(outputs, 1)
+
+
+# case: frequencies
+class Embedding(nn.Module):
+    def forward(self, x):
+        out = [x]
+        for freq in self.freq_bands:  # expect: serial-kernels
+            for func in self.funcs:
+                out += [func(freq * x)]
+        return torch.cat(out, -1)
+
+
+# case: functions in a list
+class Embedder:
+    def embed(self, inputs):
+        return torch.cat([fn(inputs) for fn in self.embed_fns], -1)  # expect: serial-kernels
+
+
+# case: heads at once
+class Together(nn.Module):
+    def forward(self, x):
+        return self.heads(x).flatten(1)
+
+
+# case: branches of several shapes
+class Inception(nn.Module):
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+# case: each has an input of its own
+class Scales(nn.Module):
+    def forward(self, xs):
+        return torch.cat([self.head(x) for x in xs.heads], 1)
+
+
+# case: layer after layer
+class Layers(nn.Module):
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+# case: little work
+class Small(nn.Module):
+    def forward(self, x):
+        for t in range(x.size(1)):
+            self.seen.append(x[:, t])
+
+
+# case: once, when it starts
+class Tables(nn.Module):
+    def __init__(self, x):
+        for t in range(x.size(0)):
+            y = torch.sin(x[t]) * 2 + torch.cos(x[t])
+            self.parts.append(y)
+
+
+# case: positions are read by the host
+class Decoder(nn.Module):
+    def forward(self, x):
+        for t in range(x.size(0)):
+            n = torch.argmax(x[t]).item() + 2 * 3 + self.start
+            self.words.append(self.names[n])
+
+
+# case: not an axis of a tensor
+class Rounds(nn.Module):
+    def forward(self, x):
+        for i in range(self.rounds):
+            y = torch.sin(x[i]) * 2 + torch.cos(x[i])
+        return y
+
+
+# case: an array
+class Arrays:
+    def smooth(self, x):
+        for i in range(x.shape[0]):
+            y = x[i] * 2 + 1 - x[i] / 3
+            self.out.append(y)
+
+
+# case: now and then
+class Sometimes(nn.Module):
+    def forward(self, x, step):
+        if step % 100 == 0:
+            for t in range(x.size(1)):
+                y = torch.sin(x[:, t]) * 2 + 1
+                self.seen.append(y)
+
+
+# case: nothing is picked
+class Unpicked(nn.Module):
+    def forward(self, x):
+        for t in range(x.size(1)):
+            y = torch.sin(x) * 2 + torch.cos(x)
+        return y
+
+
+# case: texts of functions
+class Texts:
+    def describe(self, freqs):
+        for freq in self.freqs:
+            self.lines.append("f")
+
+
+# case: kept as a list
+class Kept(nn.Module):
+    def forward(self, x):
+        return [head(x) for head in self.heads]
