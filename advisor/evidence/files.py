@@ -147,7 +147,7 @@ class EvidenceFiles:
         """The timelines among the files, told by their content."""
         if not self.paths:
             return ()
-        from gpuadvise.advisor.timelines.read import is_timeline
+        from gpuadvise.advisor.timelines.signatures import is_timeline
 
         paths = tuple(path for path in self.paths if is_timeline(path))
         if not paths:

@@ -158,7 +158,7 @@ def content_of(path: str) -> FileContent:
     Raises BadInput for what cannot be opened, and for what no command is for, with a hint where
     another program can turn it into evidence.
     """
-    from gpuadvise.advisor.timelines.read import is_timeline
+    from gpuadvise.advisor.timelines.signatures import is_timeline
 
     if path == "-":
         return FileContent.TRACE if is_timeline(path) else FileContent.DESCRIPTION

@@ -1,9 +1,8 @@
-"""Timelines from files: told by their content, whatever they are called."""
+"""Timelines from files, pipes and folders of traces."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import sys
@@ -13,34 +12,32 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
-from gpuadvise.advisor.backends.user_files import is_kept, opened, pieces
+from gpuadvise.advisor.backends.user_files import opened, pieces
 from gpuadvise.advisor.compression.packed_file import (
-    UNBOUNDED,
     PackedStream,
     Packing,
     Readable,
     UnpackingBounds,
-    first_bytes,
 )
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
 from gpuadvise.advisor.timelines.chrome import ChromeTrace
 from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, way_on
+from gpuadvise.advisor.timelines.signatures import (
+    GPU_TRACE,
+    GZIP,
+    SQLITE,
+    SUFFIXES,
+    XPLANE,
+    may_be_timeline,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.timelines.chrome import Event
 
-_SQLITE = b"SQLite format 3\0"
-_GZIP = b"\x1f\x8b"
-# The first field of what XLA records is a plane, whose second is its name.
-_XPLANE = re.compile(
-    rb"\x0a.{1,5}(?:\x08.{1,10})?\x12.{1,2}(?:/host:|/device:|#Chip|Task )", re.DOTALL
-)
-# The header of nsys stats --report cuda_gpu_trace.
-_GPU_TRACE = re.compile(rb'\s*"?Start \([a-z]+\)"?,"?Duration \([^\n]*"?Strm"?,"?Name"?\s')
 _JAX = re.compile(rb"/(?:device|host):\w+|hlo_module")
 _KINETO = re.compile(rb'"(?:schemaVersion|deviceProperties|cat)"')
 # Real traces compress up to 51:1, deflate's most is 1032:1.
@@ -48,97 +45,8 @@ _BOUNDS = UnpackingBounds(freely=256 << 20, times=200, most=64 << 30)
 _LARGEST_PIPED_DATABASE = 4 << 30
 _MOST_FILES = 4096
 _MOST_NOTES = 3
-_SUFFIXES = (".json", ".json.gz", ".sqlite", ".xplane.pb", "cuda_gpu_trace.csv")
 _TOLD_BY = 1 << 9  # bytes of a file that tell its format
 _LARGEST_PIPED = 1 << 30  # of what is read whole
-
-
-# A trace of PyTorch or JAX shows itself in its first lines, before or after its GPUs' properties.
-_SNIFFED = 1 << 16
-_CHROME = re.compile(rb'"(?:traceEvents|deviceProperties|displayTimeUnit)"')
-_PHASE = re.compile(rb'[{,]\s*"ph"\s*:\s*"')
-
-
-def is_timeline(path: str) -> bool:
-    """Return whether the content of *path*, or of a file in that folder, looks like a timeline.
-
-    False for what cannot be read: whoever reads it says so. Of stdin (``-``) nothing is taken.
-    """
-    if path == "-":
-        return looks_like_timeline(_waiting(sys.stdin.buffer))
-    if not path or "\0" in path:
-        return False
-    if Path(path).is_dir():
-        return any(map(_file_is_timeline, _likely_files(Path(path))))
-    return _file_is_timeline(Path(path))
-
-
-def _likely_files(folder: Path) -> list[Path]:
-    """Return the first files of a folder that are called as timelines are."""
-    try:
-        return [file for file in sorted(folder.iterdir()) if file.name.endswith(_SUFFIXES)][:64]
-    except OSError:
-        return []
-
-
-def _file_is_timeline(path: Path) -> bool:
-    """Return whether *path* begins as a timeline does; False where it cannot be read."""
-    if not (is_kept(str(path)) or path.is_file()):
-        return False
-    try:
-        with opened(str(path)) as file:
-            return looks_like_timeline(file.read(_SNIFFED))
-    except BadInput:
-        return False
-
-
-def _may_be_timeline(path: Path) -> bool:
-    """Return whether *path*, called as timelines are, is one, or so damaged that nobody can tell."""
-    if not path.is_file():
-        return False
-    try:
-        with opened(str(path)) as file:
-            head = file.read(_SNIFFED)
-    except BadInput:
-        return True
-    return looks_like_timeline(head) or _is_cut(head)
-
-
-def _is_cut(head: bytes) -> bool:
-    """Return whether a file that starts with *head* ends, or breaks, before it tells what it is."""
-    whole = len(head) < _SNIFFED
-    if _SQLITE.startswith(head):
-        return True
-    if _GZIP.startswith(head[: len(_GZIP)]):
-        stream = PackedStream(io.BytesIO(head), Packing.GZIP, "", UNBOUNDED)
-        head = stream.read(_SNIFFED)
-        if whole and stream.fault:
-            return True
-        whole = len(head) < _SNIFFED
-    if not whole or head.lstrip()[:1] not in (b"{", b"["):
-        return False
-    try:
-        json.JSONDecoder().raw_decode(head.decode("utf-8-sig").lstrip())
-    except (ValueError, RecursionError):
-        return True
-    return False
-
-
-def _waiting(stream: IO[bytes]) -> bytes:
-    """Return what is already there of *stream*, and leave it there."""
-    return stream.peek(_SNIFFED) if hasattr(stream, "peek") else b""
-
-
-def looks_like_timeline(head: bytes) -> bool:
-    """Return whether a file that starts with *head* is a timeline."""
-    if head.startswith(_SQLITE) or _XPLANE.match(head) or _GPU_TRACE.match(head):
-        return True
-    if head.startswith(_GZIP):
-        head = first_bytes(io.BytesIO(head), _SNIFFED, "")
-    start = head.lstrip()[:1]
-    if start == b"[" and _PHASE.search(head):  # events without what stands around them
-        return True
-    return start in (b"{", b"[") and _CHROME.search(head) is not None
 
 
 def read_recordings(
@@ -167,9 +75,9 @@ def timeline_files(path: str) -> list[str]:
         files = [
             file
             for file in sorted(folder.iterdir())
-            if file.name.endswith(_SUFFIXES)
+            if file.name.endswith(SUFFIXES)
             and not file.is_symlink()
-            and _may_be_timeline(file)  # reading it says why it is left out
+            and may_be_timeline(file)  # reading it says why it is left out
         ]
     except OSError as error:
         raise BadInput(f"{quoted_path(str(folder))} cannot be read: {error.strerror}.") from None
@@ -234,15 +142,15 @@ def _read_file(path: str, progress: Callable[[int], None] | None) -> Recording:
             return _read_stream(file, name, progress)
         head = file.read(_TOLD_BY)
         file.seek(0)
-        if head.startswith(_SQLITE):
+        if head.startswith(SQLITE):
             from gpuadvise.advisor.timelines.nsys import read_nsys
 
             return read_nsys(Path(path))
-        if _GPU_TRACE.match(head):
+        if GPU_TRACE.match(head):
             from gpuadvise.advisor.timelines.nsys_stats import read_nsys_stats
 
             return read_nsys_stats(path)
-        if _XPLANE.match(head):
+        if XPLANE.match(head):
             with mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:
                 return _read_xplane(mapped, name)
         return _read_trace(file, name, progress)
@@ -266,13 +174,13 @@ def _read_xplane(data: bytes | mmap, name: str) -> Recording:
 def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] | None) -> Recording:
     """Read a pipe; a database is kept in a temporary file, since it is not read front to back."""
     head = stream.read(_TOLD_BY)
-    if _XPLANE.match(head):
+    if XPLANE.match(head):
         return _read_xplane(head + stream.read(_LARGEST_PIPED), name)
-    if _GPU_TRACE.match(head):
+    if GPU_TRACE.match(head):
         from gpuadvise.advisor.timelines.nsys_stats import read_gpu_trace
 
         return read_gpu_trace(io.BytesIO(head + stream.read(_LARGEST_PIPED)))
-    if not head.startswith(_SQLITE):
+    if not head.startswith(SQLITE):
         return _read_trace(_Ahead(head, stream), name, progress)
     from gpuadvise.advisor.timelines.nsys import read_nsys
 
@@ -338,7 +246,7 @@ def _read_trace(file: Readable, name: str, progress: Callable[[int], None] | Non
         )
     stream: Readable = counted
     inflated = None
-    if head.startswith(_GZIP):
+    if head.startswith(GZIP):
         ahead = _Ahead(head, counted)
         stream = inflated = PackedStream(ahead, Packing.GZIP, quoted_path(name), _BOUNDS)
         head = stream.read(_TOLD_BY)
@@ -375,10 +283,10 @@ def pytorch_events(path: str) -> Iterator[Iterator[tuple[int, Event]]]:
         head = file.read(_TOLD_BY)
         file.seek(0)
         stream: Readable = file
-        if head.startswith(_GZIP):
+        if head.startswith(GZIP):
             stream = PackedStream(file, Packing.GZIP, quoted_path(name), _BOUNDS)
         trace = ChromeTrace(stream.read, lambda number, reason: None)
-        other = any(form.match(head) for form in (_XPLANE, _GPU_TRACE)) or head.startswith(_SQLITE)
+        other = any(form.match(head) for form in (XPLANE, GPU_TRACE)) or head.startswith(SQLITE)
         if not other:
             _start(trace, name, head)
         if other or not (trace.header or _KINETO.search(trace.beginning)):

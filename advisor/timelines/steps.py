@@ -7,7 +7,6 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate, pairwise
-from statistics import median_low
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ class Steps:
     @property
     def median_ns(self) -> int:
         """The length of the middle step."""
-        return median_low([step.length_ns for step in self.steps])
+        return _median_low([step.length_ns for step in self.steps])
 
     @property
     def shortest_ns(self) -> int:
@@ -154,7 +153,7 @@ class Steps:
     @property
     def median_parts(self) -> dict[str, int]:
         """The median of each part over all steps."""
-        return {part: median_low([step.part_ns(part) for step in self.steps]) for part in PARTS}
+        return {part: _median_low([step.part_ns(part) for step in self.steps]) for part in PARTS}
 
     @property
     def slowest_for(self) -> tuple[str, int]:
@@ -249,7 +248,12 @@ def starts_of_a_kernel(activities: Activities) -> list[int]:
     return []
 
 
+def _median_low(values: Sequence[int]) -> int:
+    """Return the lower median; `statistics`, which has it too, loads fractions and decimals."""
+    return sorted(values)[(len(values) - 1) // 2]
+
+
 def _alike(lengths: Sequence[int]) -> bool:
-    typical = median_low(lengths)
+    typical = _median_low(lengths)
     alike = sum(typical / _ALIKE <= length <= _ALIKE * typical for length in lengths)
     return typical > 0 and alike >= _MOST_ALIKE * len(lengths)

@@ -170,7 +170,7 @@ def _pipes(call: Call) -> list[str]:
     kept = [path for path in files if path != "-"]
     if "-" in files:
         from gpuadvise.advisor.evidence.kinds import is_json
-        from gpuadvise.advisor.timelines.read import is_timeline
+        from gpuadvise.advisor.timelines.signatures import is_timeline
 
         kept += [] if is_json(sys.stdin.buffer) or is_timeline("-") else ["-"]
     return [*kept, *profiles]

@@ -22,7 +22,7 @@ from gpuadvise.advisor.resource_diff.runs import (
     run_of_timelines,
     why_cut,
 )
-from gpuadvise.advisor.timelines.read import is_timeline
+from gpuadvise.advisor.timelines.signatures import is_timeline
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone

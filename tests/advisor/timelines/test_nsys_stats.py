@@ -10,7 +10,8 @@ import pytest
 import recordings
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.timelines.read import is_timeline, read_recordings
+from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.signatures import is_timeline
 from gpuadvise.advisor.timelines.timeline import timelines_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ import traces
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.evidence.kinds import content_of
 from gpuadvise.advisor.timelines.activities import Recorder
-from gpuadvise.advisor.timelines.read import is_timeline, read_recordings
+from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.signatures import is_timeline
 from gpuadvise.advisor.timelines.timeline import timelines_of
 
 if TYPE_CHECKING:
