@@ -119,7 +119,9 @@ class Advice:
 
     def but(self, **changes: Any) -> Advice:
         """Return the same advice with *changes*: in half of the time that `replace` takes."""
-        return Advice(**(dict(zip(_PARTS, _PARTS_OF(self), strict=True)) | changes))
+        parts = dict(zip(_PARTS, _PARTS_OF(self), strict=True))
+        parts.update(changes)
+        return Advice(**parts)
 
 
 _PARTS = tuple(each.name for each in fields(Advice))

@@ -70,9 +70,12 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
         result = _merged(result, first, conflict)
     for head in _heads(advised):
         result = _folded(result, head)
-    if not any(rule.silenced_by for rule in advised):
-        return result
-    speaking = [line for line in result if _loud(line) and not _of_a_place(line)]
+    silencers = _silencers(advised)
+    speaking = [
+        line
+        for line in result
+        if not silencers.isdisjoint(line.rule.names) and _loud(line) and not _of_a_place(line)
+    ]
     loud = {name for line in speaking for name in line.rule.names}
     if not loud:
         return result
@@ -94,6 +97,12 @@ def _conflicts(advised: tuple[Rule, ...]) -> list[tuple[str, Conflict]]:
         for conflict in rule.conflicts_with
         if conflict.rule in ids
     ]
+
+
+@lru_cache(maxsize=256)
+def _silencers(advised: tuple[Rule, ...]) -> frozenset[str]:
+    """Return the names of the rules that can explain what one of *advised* sees."""
+    return frozenset(name for rule in advised for name in rule.silenced_by)
 
 
 @lru_cache(maxsize=256)

@@ -104,13 +104,11 @@ def expectation(exponents: GainExponents, bound: float) -> Expectation:
 
 def expected_gain(names: Sequence[str], gain: Gain | None, *, counted: bool) -> Expectation | None:
     """Return what is likely of *gain*, None where it is no time of a kernel, or nobody *counted* its work."""
-    if gain is None or gain.upper_bound < 1:
+    if not counted or gain is None or gain.upper_bound < 1:
         return None
     if gain.of_kernel is not None and gain.share is not None:
-        if not counted:
-            return None
         return expectation(exponents_of(*names), gain.of_kernel).of_run(gain.share)
-    if not counted or gain.kind not in OF_A_KERNEL:
+    if gain.kind not in OF_A_KERNEL:
         return None
     return expectation(exponents_of(*names), gain.upper_bound)
 

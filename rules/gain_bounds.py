@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.facts.busy import peak_of
@@ -326,18 +327,18 @@ def bounded_by_times(advice: Advice, rule: Rule, facts: Facts) -> Advice:
 
     A roofline rule says itself what its own change leaves.
     """
-    if rule.family is Family.ROOFLINE:
+    gain = advice.gain
+    if rule.family is Family.ROOFLINE or (gain is None and not isinstance(facts.limiter, AtRoof)):
         return advice
     shares = timed_shares(facts)
     if rule.family in _FEWER_BYTES:
         shares.pop(_DEVICE_MEMORY, None)
     if rule.family in _FEWER_OPERATIONS:
         shares = {unit: share for unit, share in shares.items() if unit == _DEVICE_MEMORY}
-    unit, share = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
-    if not share or (advice.gain is None and not isinstance(facts.limiter, AtRoof)):
+    if not any(shares.values()):
         return advice
+    unit, share = max(shares.items(), key=itemgetter(1))
     left = left_over(f"{unit} is {show_share(share)} busy by the times given", share)
-    gain = advice.gain
     if gain.upper_bound <= left.upper_bound if gain else priority_of(rule, advice) is Priority.LOW:
         return advice
     return advice.but(gain=left)

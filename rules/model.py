@@ -215,6 +215,7 @@ class Rule:
     fewer_launches: bool = False  # fewer launches win more than one launch can be shortened by
     launch_may_work: bool = False  # what would make the launch fail may be set already, unseen
     shape_decides: bool = False  # a launch's shape and time, as a timeline has them, are enough
+    names: tuple[str, ...] = field(init=False)  # its id, and *formerly*: others may name it by each
     parameters: tuple[str, ...] = field(init=False)  # every fact that *check* looks at
     needs: tuple[str, ...] = field(init=False)  # those without which it cannot run
     required: frozenset[str] = field(init=False)  # the same, to compare quickly
@@ -225,15 +226,12 @@ class Rule:
     def __post_init__(self) -> None:
         """Read the manifest off the signature once: the engine asks for it all the time."""
         code, defaults = self.check.__code__, self.check.__defaults__ or ()
-        names = code.co_varnames[: code.co_argcount]
-        object.__setattr__(self, "parameters", names)
-        object.__setattr__(self, "needs", names[: len(names) - len(defaults)])
+        parameters = code.co_varnames[: code.co_argcount]
+        own = (self.id,) if self.formerly is None else (self.id, self.formerly)
+        object.__setattr__(self, "names", own)
+        object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "needs", parameters[: len(parameters) - len(defaults)])
         object.__setattr__(self, "required", frozenset(self.needs))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Its id, and that of the rule that said this before, which other rules may name for it."""
-        return (self.id,) if self.formerly is None else (self.id, self.formerly)
 
     @property
     def category(self) -> Category:

@@ -147,8 +147,10 @@ class Finding:
         stated = self.advice.confidence or self.rule.confidence
         if stated is not None:
             return stated
+        if self.broken or _OF_STATES.issuperset(self.rule.kinds):
+            return Confidence.CERTAIN
         sources = {item.source for item in self.advice.evidence}
-        if self.broken or not sources.isdisjoint(_STATED) or _OF_STATES.issuperset(self.rule.kinds):
+        if not sources.isdisjoint(_STATED):
             return Confidence.CERTAIN
         if self.priority is Priority.LOW and self.rule.priority is not Priority.LOW:
             return Confidence.POSSIBLE  # what makes it low is doubt whether it matters here
@@ -181,10 +183,12 @@ class Finding:
     @property
     def expectation_of_run(self) -> Expectation | None:
         """What it is likely to win of the run, where the kernel's share is known."""
-        gain, likely = self.advice.gain, self.expectation
-        if gain is None or likely is None or gain.kind == GainKind.RUN_TIME:
-            return likely
-        return None if self.share is None else likely.of_run(self.share)
+        gain = self.advice.gain
+        if gain is None or gain.kind == GainKind.RUN_TIME:
+            return self.expectation
+        if self.share is None or (likely := self.expectation) is None:
+            return None
+        return likely.of_run(self.share)
 
     def value(self, share: float) -> float:
         """Return how many times faster the run is likely to be, where the kernel takes *share* of it.
@@ -275,6 +279,7 @@ class Report:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The advice, most urgent first."""
+        share = self.share
         return tuple(
             Finding(
                 rule=line.rule,
@@ -282,7 +287,7 @@ class Report:
                 launches=self.launches,
                 shape=self.shape,
                 counted=self.counted,
-                share=self.share,
+                share=share,
             )
             for line in self.lines
             if isinstance(line.outcome, Advice)

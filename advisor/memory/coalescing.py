@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import repeat
+from operator import sub
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.transactions import (
@@ -65,9 +68,8 @@ def coalesce(pattern: Pattern, capability: Capability, path: CachePath | None = 
     moved = [
         t for call in calls for t in transactions(call, pattern.lanes, width, capability, path)
     ]
-    touched = sorted(
-        {s for start, size in moved for s in range(start // SECTOR, (start + size) // SECTOR)}
-    )
+    sectors = [range(start // SECTOR, (start + size) // SECTOR) for start, size in moved]
+    touched = sorted(set().union(*sectors))
     used = used_bytes(pattern)
     total = sum(size for _, size in moved)
     return AccessCost(
@@ -80,16 +82,13 @@ def coalesce(pattern: Pattern, capability: Capability, path: CachePath | None = 
         ideal_sectors=-(-used // SECTOR),
         bytes_moved=total,
         bytes_used=used,
-        aligned=all(start % pattern.alignment == 0 for start in pattern.starts),
+        aligned=math.gcd(*pattern.starts) % pattern.alignment == 0,
         touched=tuple(touched),
     )
 
 
 def used_bytes(pattern: Pattern) -> int:
     """Return the bytes that at least one lane asks for, each counted once."""
-    used = reach = 0
-    for start in sorted(pattern.starts):
-        end = start + pattern.element_bytes
-        used += max(0, end - max(start, reach))
-        reach = max(reach, end)
-    return used
+    size, starts = pattern.element_bytes, sorted(pattern.starts)
+    gaps = map(sub, starts[1:], starts)
+    return size + sum(map(min, gaps, repeat(size)))

@@ -30,11 +30,8 @@ def check(device: Device, occupancy: Occupancy, profile: KernelProfile | None = 
     threads = occupancy.launch.threads
     if not occupancy.launchable or threads in usual or profile is not None:
         return PASSED
-    as_good = [
-        size
-        for size in at_sizes(occupancy, _in_warps(usual, device.limits.warp_size))
-        if size.warps >= occupancy.warps_per_sm
-    ]
+    sizes, warps = _in_warps(usual, device.limits.warp_size), occupancy.warps_per_sm
+    as_good = [size for size in at_sizes(occupancy, sizes) if size.warps >= warps]
     if not as_good:
         return PASSED
     table = and_list([f"{size.threads} ({show_share(size.share)})" for size in as_good], "or")
