@@ -34,9 +34,22 @@ def render(
     The header is that of the first row, or *columns* where there is none.
     """
     if name == Format.NDJSON:
-        yield from (compact(row) + "\n" for row in rows)
+        yield from (compact(with_objects(row)) + "\n" for row in rows)
     else:
         yield from _csv(rows, columns)
+
+
+def with_objects(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *row* with an object for its fields by dot: ``telemetry.xids`` stands in ``telemetry`` too.
+
+    The fields by dot stay, for scripts that name them.
+    """
+    objects: dict[str, dict[str, Any]] = {}
+    for name, value in row.items():
+        outer, dot, inner = name.partition(".")
+        if dot and outer not in row:
+            objects.setdefault(outer, {})[inner] = value
+    return {**row, **objects} if objects else row
 
 
 def header(columns: Sequence[str], name: str) -> str:

@@ -160,3 +160,13 @@ def test_csv_has_one_line_per_gpu_without_nested_values(cli) -> None:
 
 def test_text_of_a_capability(cli, golden) -> None:
     golden("device-cc-7.5.txt", cli("device", "--cc", "7.5").out)
+
+
+def test_lines_of_json_have_objects_beside_the_fields_by_dot(cli) -> None:
+    box = str(BOXES / "h200-busy.json")
+    row = json.loads(cli("device", "--from", box, "--all", "--format", "ndjson").out)
+    for outer in ("peaks", "telemetry", "features"):
+        assert row[outer]
+        assert all(row[f"{outer}.{inner}"] == value for inner, value in row[outer].items())
+    header = cli("device", "--from", box, "--all", "--format", "csv").out.partition("\n")[0]
+    assert not {"peaks", "telemetry", "features"} & {*header.split(",")}
