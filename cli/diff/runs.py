@@ -30,7 +30,7 @@ from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.not_judged import NotJudged
-from gpuadvise.cli.render.kernel_names import shown
+from gpuadvise.cli.render.kernel_names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -460,7 +460,7 @@ def _kernel_table(records: Sequence[Record]) -> Table:
         Column("regs", right=True),
         Column("kernel", below=True),
     )
-    names = shown([record["name"] for record in records])
+    names = shortened([record["name"] for record in records])
     return Table(columns, tuple(map(_kernel_row, records, names)))
 
 

@@ -118,7 +118,7 @@ def blocks(
 
 def _table(shown: Sequence[Record]) -> Table:
     """Return the kernels as rows, with their member where there are several."""
-    names = kernel_names.shown([called(record) for record in shown])
+    names = kernel_names.shortened([called(record) for record in shown])
     rows = [_row(record, name) for record, name in zip(shown, names, strict=True)]
     if len({record["member"] for record in shown}) <= 1:
         return Table(columns=_COLUMNS, rows=tuple(rows))

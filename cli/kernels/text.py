@@ -19,7 +19,7 @@ from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.emit import terminal_columns
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.counts import LOW
-from gpuadvise.cli.render.kernel_names import LONGEST, shown
+from gpuadvise.cli.render.kernel_names import LONGEST, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +79,7 @@ def _table(listed: list[Record]) -> Table:
         rows = [tuple(row[at] for at in kept) for row in rows]
         room = _name_room(columns, rows)
     longest = LONGEST if room is None or room < _LEAST_NAME else min(room, LONGEST)
-    names = shown([record["demangled"] or record["name"] for record in listed], longest)
+    names = shortened([record["demangled"] or record["name"] for record in listed], longest)
     at = [column.below for column in columns].index(True)
     named = ((*row[:at], Cell(name), *row[at + 1 :]) for row, name in zip(rows, names, strict=True))
     return Table(columns=columns, rows=_folded(named, at))

@@ -1,12 +1,11 @@
 """Kernel names cut to what a line has room for, so that they can still be told apart.
 
-Nothing is cut in a pipe: scripts and ``grep`` get whole names.
+Pages for people show them so wherever they go. Data (JSON, CSV, NDJSON) has whole names.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,11 +16,6 @@ _CUT = "…"
 # Angle brackets that open no template arguments.
 _TOKEN = r"operator\s*(?:<=>|<<=?|>>=?|->\*?|<=?|>=?)|->|[<>()]|[^<>()\-o]+|."
 _HEAD = r"[^<(]*"
-
-
-def shown(names: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Return *names* as a table shows them: shortened on a terminal, whole in a pipe."""
-    return shortened(names, longest) if sys.stdout.isatty() else list(names)
 
 
 def shortened(names: Sequence[str], longest: int = LONGEST) -> list[str]:

@@ -27,7 +27,7 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line, source_words
-from gpuadvise.cli.render.kernel_names import shown
+from gpuadvise.cli.render.kernel_names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +187,7 @@ def _ridges(device: Device, rate: float) -> Table:
 
 
 def _kernels(kernels: Sequence[Placed]) -> Table:
-    names = shown([kernel.workload.name or "" for kernel in kernels])
+    names = shortened([kernel.workload.name or "" for kernel in kernels])
     titles = ("FLOP/B", "attainable", "achieved", "of the roof")
     columns = (
         Column("kernel", below=True),

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.cli.render.kernel_names import LONGEST, shortened, shown
+from gpuadvise.cli.render.kernel_names import LONGEST, shortened
 
 ELEMENTWISE = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<{0}>, "
@@ -35,11 +35,6 @@ def test_a_long_word_is_cut_in_the_middle() -> None:
     (text,) = shortened(["x" * 100 + "end"])
     assert len(text) == LONGEST
     assert text.endswith("end")
-
-
-def test_a_pipe_gets_whole_names() -> None:
-    names = [ELEMENTWISE.format("float"), "y" * 500]
-    assert shown(names) == names
 
 
 @given(st.lists(st.text("ab<>(),: -o…")))
