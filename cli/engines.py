@@ -9,6 +9,7 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.engines.cluster import DaskCluster
     from gpuadvise.advisor.engines.engine import Engine
     from gpuadvise.cli.answer import Answer
 
@@ -16,7 +17,9 @@ DASK = "dask"
 ENGINE_OPTIONS = ("engine", "scheduler", "task_time")
 
 
-def chosen_engine(name: str | None, scheduler: str | None, task_time: str | None) -> Engine | None:
+def chosen_engine(
+    name: str | None, scheduler: str | None, task_time: str | None
+) -> DaskCluster | None:
     """Return the engine that the options name, None for what works without one; raises BadInput."""
     if read("engine", name) != DASK:
         for option, value in (("--scheduler", scheduler), ("--task-time", task_time)):

@@ -38,6 +38,7 @@ _MOST_TRIES = 2  # of an input that ended its child: the second on another worke
 _WAITING = 4
 _LEAST_WAITING = 64
 _MOST_REASONS = 3
+_START = "docs/fleet.md has how to start scheduler and workers."
 DEFAULT_SECONDS = 600.0
 
 
@@ -71,14 +72,14 @@ class DaskCluster:
         """Yield the result of *work* on each of *inputs*, in order; raises what it raised there.
 
         What cannot be had, whoever is asked, is Lost. Raises Unavailable where no scheduler or no
-        worker answers before any result is there.
+        worker answers before any result is there, and where all is lost.
         """
         whole = list(inputs)
         away = [number for number, item in enumerate(whole) if not here(item)]
         if not away:
             yield from work(whole)
             return
-        with _client(self.address) as client:
+        with _client(self.address, self.patience) as client:
             results = _Mapping(self, client, work, whole, named).results(away, batch)
             for is_here, items in groupby(whole, here):
                 if is_here:
@@ -88,11 +89,37 @@ class DaskCluster:
                     if isinstance(result, GpuAdviseError):
                         raise result
                     yield result
+        if len(self.lost) == len(whole):
+            count = plural(len(whole), "input")
+            raise Unavailable(f"No worker could do any of {count}. {self.lost[0]}")
+
+    def on_each_host(self, work: Work[str, R]) -> Iterator[tuple[str, R | Lost]]:
+        """Yield each host of the cluster with the result of *work* on its name, done there.
+
+        One worker of each does it. Raises as ``map`` does.
+        """
+        with _client(self.address, self.patience) as client:
+            deadline = time.monotonic() + self.patience
+            while not (there := client.scheduler_info(n_workers=-1)["workers"]):
+                if time.monotonic() > deadline:
+                    raise _nobody(self.address)
+                time.sleep(_LOOK_SECONDS)
+            hosts = sorted({about["host"] for about in there.values()})
+            mapping = _Mapping(self, client, work, hosts, str, placed=True)
+            for host, result in zip(hosts, mapping.results(range(len(hosts)), 1), strict=True):
+                yield host, Lost(result.message) if isinstance(result, GpuAdviseError) else result
+
+
+def _nobody(address: str) -> Unavailable:
+    return Unavailable(f"No worker of the scheduler {address} is there.", hint=_START)
 
 
 @contextmanager
-def _client(address: str) -> Iterator[Client]:
-    """Yield a client of the scheduler at *address*; raises BadInput and Unavailable."""
+def _client(address: str, patience: float) -> Iterator[Client]:
+    """Yield a client of the scheduler at *address*; raises BadInput and Unavailable.
+
+    It waits *patience* seconds for one that is gone.
+    """
     import logging
     import warnings
 
@@ -103,6 +130,7 @@ def _client(address: str) -> Iterator[Client]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions: ours is compared, and by more than that
             client = _connected(address)
+        client._timeout = patience
         try:
             yield client
         finally:
@@ -130,7 +158,7 @@ def _connected(address: str) -> Client:
     except OSError:
         raise Unavailable(
             f"No scheduler of Dask answers at {quoted(address)}.",
-            hint="Start one and its workers: see docs/fleet.md.",
+            hint=_START,
         ) from None
     except (ValueError, KeyError, TypeError, ImportError, RuntimeError) as error:
         raise BadInput(
@@ -141,12 +169,17 @@ def _connected(address: str) -> Client:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Batch:
-    """Inputs that go together, by number; *avoid* are workers that they must not go to again."""
+    """Inputs that go together, by number; *avoid* are workers that they must not go to again.
+
+    *host* is the only one that they may go to, where that is not all the same.
+    """
 
     numbers: list[int]
     tries: int = 1
     avoid: frozenset[str] = frozenset()
+    host: str | None = None
     allowed: tuple[str, ...] = ()  # none: any
+    stuck: float | None = None  # since when no worker may take it
     future: Any = None  # of distributed
 
 
@@ -160,7 +193,10 @@ class _Mapping(Generic[I, R]):
         work: Work[I, R],
         inputs: Sequence[I],
         named: Callable[[I], str],
+        *,
+        placed: bool = False,
     ) -> None:
+        self._placed = placed  # each input is the host that it is for
         self._engine, self._client, self._work = engine, client, work
         self._inputs, self._named = inputs, named
         self._folder, self._version = os.getcwd(), own_version()
@@ -170,7 +206,7 @@ class _Mapping(Generic[I, R]):
         self._results: dict[int, R | Lost | GpuAdviseError] = {}
         self._done = 0
         self._refused: dict[str, str] = {}  # workers that may run nothing, and why
-        self._workers: frozenset[str] = frozenset()
+        self._workers: dict[str, str] = {}  # and the host of each
         self._heard: dict[str, tuple[float, float]] = {}  # what each said last, and when it came
         self._silent: set[str] = set()
         self._deserted: float | None = None  # since when there is no worker
@@ -179,8 +215,9 @@ class _Mapping(Generic[I, R]):
 
     def results(self, numbers: Sequence[int], size: int) -> Iterator[R | Lost | GpuAdviseError]:
         """Yield the results of the inputs *numbers* in order, up to *size* of them in a batch."""
-        per_worker: dict[str, int] = self._client.nthreads()
-        self._workers, threads = frozenset(per_worker), sum(per_worker.values())
+        there = self._client.scheduler_info(n_workers=-1)["workers"]
+        self._workers = {worker: about["host"] for worker, about in there.items()}
+        threads = sum(about["nthreads"] for about in there.values())
         size = max(1, min(size, len(numbers) // (2 * max(threads, 1))))
         self._rest = iter(numbers)
         most = max(_LEAST_WAITING, _WAITING * threads)
@@ -190,7 +227,8 @@ class _Mapping(Generic[I, R]):
                     following = list(islice(self._rest, size))
                     if not following:
                         break
-                    self._waiting.append(_Batch(numbers=following))
+                    host = str(self._inputs[following[0]]) if self._placed else None
+                    self._waiting.append(_Batch(numbers=following, host=host))
                 self._submit()
                 self._receive()
             yield self._results.pop(number)
@@ -214,25 +252,31 @@ class _Mapping(Generic[I, R]):
             self._refused[worker] = why
             self._engine.say(f"The worker {worker} {why}: it gets no work.")
 
-    def _usable(self, avoid: Collection[str] = ()) -> tuple[str, ...]:
+    def _usable(self, avoid: Collection[str] = (), host: str | None = None) -> tuple[str, ...]:
         out = {*self._refused, *self._silent, *avoid}
-        return tuple(sorted(self._workers - out))
+        there = {w for w, its in self._workers.items() if host is None or its == host}
+        return tuple(sorted(there - out))
 
     def _submit(self) -> None:
-        """Hand to the scheduler what waits, unless no worker is there that may take it."""
-        if self._workers and self._workers <= set(self._refused):
+        """Hand to the scheduler what waits and some worker may take."""
+        if self._workers and self._workers.keys() <= self._refused.keys():
             reasons = list(dict.fromkeys(self._refused.values()))
             self._give_up(f"No worker can be used: each {and_list(reasons[:_MOST_REASONS], 'or')}.")
-        while self._waiting:
-            batch = self._waiting[0]
-            limited = bool(self._refused or self._silent or batch.avoid)
-            batch.allowed = self._usable(batch.avoid) if limited else ()
+        waiting, now = list(self._waiting), time.monotonic()
+        self._waiting.clear()
+        for batch in waiting:
+            limited = bool(self._refused or self._silent or batch.avoid or batch.host)
+            if limited:
+                batch.allowed = self._usable(batch.avoid, batch.host) or self._usable(
+                    host=batch.host
+                )
             if limited and not batch.allowed:
-                if batch.avoid and self._usable():
-                    batch.avoid = frozenset()  # there is no other
-                    continue
-                return
-            self._waiting.popleft()
+                batch.stuck = batch.stuck or now
+                if batch.host and now - batch.stuck > self._engine.patience:
+                    self._lose(batch.numbers[0], f"No worker of the host {batch.host} answers.")
+                else:
+                    self._waiting.append(batch)
+                continue
             inputs = [self._inputs[number] for number in batch.numbers]
             batch.future = self._client.submit(
                 run_batch,
@@ -283,7 +327,10 @@ class _Mapping(Generic[I, R]):
         batch.future = None
         if answer.refused:
             self._refuse(answer.worker, answer.refused)
-            self._waiting.append(_Batch(numbers=batch.numbers, tries=batch.tries))
+            if batch.host and not self._usable(host=batch.host):
+                self._lose(batch.numbers[0], f"The worker {answer.worker} {answer.refused}.")
+            else:
+                self._waiting.append(batch)
             return None
         for number, content in zip(batch.numbers, answer.results, strict=False):
             result: R | GpuAdviseError | Broken = pickle.loads(content)
@@ -303,10 +350,11 @@ class _Mapping(Generic[I, R]):
         why = self._sentence(answer)
         tries = batch.tries if len(batch.numbers) == 1 else 1
         avoid = batch.avoid | {answer.worker}
-        if tries < _MOST_TRIES and self._usable(avoid):
+        if tries < _MOST_TRIES and self._usable(avoid, batch.host):
             name = quoted(self._named(self._inputs[number]))
             self._engine.say(f"{name}: {why} Another worker tries.")
-            self._waiting.append(_Batch(numbers=[number], tries=tries + 1, avoid=avoid))
+            again = _Batch(numbers=[number], tries=tries + 1, avoid=avoid, host=batch.host)
+            self._waiting.append(again)
         else:
             self._lose(number, why)
 
@@ -329,7 +377,7 @@ class _Mapping(Generic[I, R]):
         batch.future = None
         if not isinstance(fault, KilledWorker):
             if self._compare_versions():
-                self._waiting.append(_Batch(numbers=batch.numbers))
+                self._waiting.append(batch)
                 return
             for number in batch.numbers:
                 self._lose(number, f"A worker cannot run it: {type(fault).__name__}: {fault}")
@@ -363,14 +411,16 @@ class _Mapping(Generic[I, R]):
         """Name workers that are gone or silent, and give their work to others."""
         self._looked = now = time.monotonic()
         if self._client.status != "running":
+            if self._client.status in ("closed", "closing"):
+                self._give_up(f"The scheduler {self._engine.address} is gone.")
             return  # what is cancelled says so
         try:
             there: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, TimeoutError):
             return
-        for worker in sorted(self._workers - set(there)):
+        for worker in sorted(self._workers.keys() - there.keys()):
             self._engine.say(f"The worker {worker} is gone: others do what it had.")
-        self._workers = frozenset(there)
+        self._workers = {worker: about["host"] for worker, about in there.items()}
         for worker, about in there.items():
             said, when = self._heard.get(worker, (None, now))
             seen = about["last_seen"]
@@ -385,7 +435,7 @@ class _Mapping(Generic[I, R]):
         if fresh:
             self._take_from(fresh)
         for batch in [b for b in self._under_way if b.allowed]:
-            if not self._workers & set(batch.allowed):
+            if not self._workers.keys() & set(batch.allowed):
                 self._again(batch)
         self._mind_desertion(now)
 
@@ -399,7 +449,7 @@ class _Mapping(Generic[I, R]):
                     self._again(batch)
 
     def _mind_desertion(self, now: float) -> None:
-        if self._workers - self._silent:
+        if self._workers.keys() - self._silent:
             self._deserted = None
             return
         self._deserted = self._deserted or now
@@ -426,7 +476,7 @@ class _Mapping(Generic[I, R]):
         for batch in left:
             batch.future = None
             self._waiting.append(batch)
-        self._workers, self._deserted = frozenset(), None
+        self._workers, self._deserted = {}, None
         self._heard.clear()
         self._refused.clear()
         self._look()
@@ -434,7 +484,7 @@ class _Mapping(Generic[I, R]):
     def _give_up(self, reason: str) -> None:
         """Lose all that is left; raises Unavailable where nothing has come at all."""
         if not self._done:
-            raise Unavailable(reason, hint="docs/fleet.md has how to start both.")
+            raise Unavailable(reason, hint=_START)
         self._engine.say(f"{reason} What had come until then is kept.")
         left = [*self._under_way, *self._waiting]
         self._under_way.clear()

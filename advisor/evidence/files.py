@@ -222,7 +222,8 @@ class EvidenceFiles:
         from gpuadvise.advisor.evidence.kinds import EvidenceKind, evidence_kind, reports_in
 
         traced = {case.file for case in self.runs}
-        left = [path for path in self.paths if path not in traced]
+        gone = {part.place.path for part in self.reading.damage}  # traces that an engine lost
+        left = [path for path in self.paths if path not in traced and inert(path) not in gone]
         files = list(
             chain.from_iterable(
                 reports_in(path, lambda notes: self.reading.note(*notes)) or [path] for path in left

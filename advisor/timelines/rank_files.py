@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.engines.engine import Lost
-from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import quoted_path
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.case import TimelineCase, cases_in, timelines_in
 from gpuadvise.advisor.timelines.read import left_out_notes, read_member, timeline_files
 
@@ -36,10 +35,9 @@ class RankFile(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Why a file of a folder is no part of the run."""
+    """Why a file of a folder is no part of the run, which the others are without it."""
 
-    reason: str
-    error: BadInput | None = None
+    error: BadInput
 
 
 def rank_files(paths: Iterable[str]) -> Iterator[RankFile]:
@@ -63,7 +61,7 @@ def read_ranks(
         try:
             recording = read_member(file.member, beside=file.beside)
         except BadInput as error:
-            yield LeftOut(error.message, error)
+            yield LeftOut(error)
             continue
         yield tuple(map(_followed, cases_in(recording, file.path, device)))
 
@@ -80,7 +78,7 @@ def timelines_by(
     """Yield what ``timelines_in`` does of *paths*, read by *engine* a file at a time.
 
     *lose* is told each file that nobody could read, and why. Raises BadInput as reading here does,
-    and Unavailable where no file is left.
+    and as the engine does.
     """
     files = list(rank_files(paths))
     results = engine.map(
@@ -90,32 +88,21 @@ def timelines_by(
         here=lambda file: not os.path.isfile(file.place),
     )
     read = zip(files, results, strict=True)
-    left = lost = 0
     for _, group in groupby(read, key=lambda pair: pair[0].path):
-        out: list[LeftOut] = []
+        out: list[BadInput] = []
         last: tuple[TimelineCase, ...] = ()
         for file, result in group:
             if isinstance(result, Lost):
-                lost += 1
-                out.append(LeftOut(f"{quoted_path(file.place)}: {result.reason}"))
                 lose(file.place, result.reason)
             elif isinstance(result, LeftOut):
-                out.append(result)
+                out.append(result.error)
             else:
-                left += 1
                 yield from last
                 last = result
-        if not last and (errors := [each.error for each in out if each.error]):
-            raise errors[0]
+        if out and not last:
+            raise out[0]
         # As reading here says it: in the notes of the last one of the folder.
-        unreadable = [each.reason for each in out if each.error]
-        yield from _noted(last, left_out_notes(unreadable))
-    if lost and not left:
-        raise Unavailable(
-            f"None of {quoted_path(paths[0])} and the rest could be read by any worker."
-            if len(paths) > 1
-            else f"{quoted_path(paths[0])} could not be read by any worker."
-        )
+        yield from _noted(last, left_out_notes([error.message for error in out]))
 
 
 def _noted(cases: tuple[TimelineCase, ...], notes: list[str]) -> Iterator[TimelineCase]:

@@ -80,8 +80,8 @@ def held_by_all(paths: Sequence[str]) -> list[Held]:
 def held_by_each(paths: Sequence[str], engine: Engine, named: Callable[[Held], Held]) -> list[Held]:
     """Return what ``held_by_all`` does, each with what *named* makes of it, read by *engine*.
 
-    Standard input, pipes and installed packages are read here. Raises as ``held_by_all`` does, and
-    Unavailable where nobody could read any.
+    Standard input, pipes and installed packages are read here. Raises as ``held_by_all`` and the
+    engine do.
     """
     results = engine.map(
         partial(_held_and_named, named, len(paths) == 1),
@@ -92,8 +92,6 @@ def held_by_each(paths: Sequence[str], engine: Engine, named: Callable[[Held], H
         _unread(path, result.reason) if isinstance(result, Lost) else result
         for path, result in zip(paths, results, strict=True)
     ]
-    if engine.lost and all(file.unreadable for file in held):
-        raise Unavailable(f"No worker could read the files: {engine.lost[0]}")
     if all(file.unreadable for file in held):
         raise unreadable(and_list([quoted(_called(path)) for path in paths]), held[0].damage)
     return held

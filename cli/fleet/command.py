@@ -15,12 +15,16 @@ from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.machine_dumps import Unread
+    from gpuadvise.advisor.engines.cluster import DaskCluster
+    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.fleet.machine import FleetMachine
 
 EXAMPLES = """\
   gpuadvise fleet dumps/                      # node01.xml, node02.xml, ...
   gpuadvise fleet dumps/ --fail-on high --host 'node0*'
   ssh login tar -cf - dumps | gpuadvise fleet -
-  gpuadvise fleet dumps/ --show-hosts --format prometheus > gpus.prom"""
+  gpuadvise fleet dumps/ --show-hosts --format prometheus > gpus.prom
+  gpuadvise fleet --engine dask --scheduler tcp://10.0.0.1:8786   # the machines of its workers"""
 
 # More take the machine from others, and one of them then waits for the disk.
 _MOST_JOBS = 4
@@ -28,9 +32,9 @@ _MOST_JOBS = 4
 
 def command(
     files: Annotated[
-        list[str],
-        argument("PATH...", "Saved machines, folders or tar archives of them; -: stdin."),
-    ],
+        list[str] | None,
+        argument("[PATH]...", "Saved machines, folders or tar archives of them; -: stdin."),
+    ] = None,
     host: Annotated[Text, pick("host")] = None,
     all_lines: Annotated[
         bool, pick("all", "A line for every GPU, and every host by name.")
@@ -43,6 +47,9 @@ def command(
     engine: EngineName = None,
     scheduler: Scheduler = None,
     task_time: TaskTime = None,
+    measure: Annotated[
+        bool, pick("measure", "Without PATH: measure each worker's copies, too.")
+    ] = False,
     fail_on: Annotated[
         Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
     ] = None,
@@ -52,34 +59,26 @@ def command(
     get: Get = None,
 ) -> Answer:
     """Judge many machines by what was saved of each: one file, one machine."""
-    from gpuadvise.advisor.backends.machine_dumps import dump_files
-    from gpuadvise.advisor.backends.user_files import kept_pipes
     from gpuadvise.advisor.backends.worker_processes import usable_cores
     from gpuadvise.advisor.engines.processes import Processes
     from gpuadvise.cli.engines import chosen_engine, with_lost
     from gpuadvise.cli.exits import threshold
     from gpuadvise.cli.fleet.answer import answer, hashed
     from gpuadvise.cli.fleet.evaluate import report_on
-    from gpuadvise.cli.fleet.gather import JUDGING, WORTH_PROCESS, joined, judged_files, matching
+    from gpuadvise.cli.fleet.gather import JUDGING, WORTH_PROCESS
 
     limit = threshold("--fail-on", fail_on)
     patterns = [word.strip() for word in (host or "").split(",") if word.strip()]
     processes: int = read("jobs", jobs) or min(usable_cores(), _MOST_JOBS)
     here = Processes(jobs=processes, worth=WORTH_PROCESS, modules=JUDGING)
-    spread = chosen_engine(engine, scheduler, task_time) or here
-    left: list[Unread] = []
-    with kept_pipes(files):
-        named = dump_files(files, left)
-        chosen = matching(named, patterns)
-        if not chosen and not left:
-            raise _nothing(files, patterns, len(named))
-        machines, unread = joined(judged_files(chosen, spread))
+    cluster = chosen_engine(engine, scheduler, task_time)
+    machines, left = _gathered(files or [], patterns, cluster, here, measure=measure)
     # What is written in another form than text may leave the house.
     hidden = not show_hosts and (format != Format.TEXT or bool(get))
     if hidden:
         machines = [replace(machine, host=hashed(machine.host)) for machine in machines]
     inputs = {
-        "paths": files if show_hosts else None,
+        "paths": files if show_hosts and files else None,
         "host": patterns if show_hosts else None,
         "show_hosts": show_hosts,
         "with_ids": with_ids,
@@ -87,19 +86,64 @@ def command(
     }
     said = answer(
         report_on(machines),
-        [*left, *unread],
+        left,
         inputs,
         limit=limit,
         hidden=hidden,
         with_ids=with_ids,
         full=all_lines,
     )
-    return with_lost(said, spread)
+    return with_lost(said, cluster)
+
+
+def _gathered(
+    files: list[str],
+    patterns: list[str],
+    cluster: DaskCluster | None,
+    here: Engine,
+    *,
+    measure: bool,
+) -> tuple[list[FleetMachine], list[Unread]]:
+    """Return the machines of *files*, or without any of the hosts of *cluster*, and what is unread.
+
+    Raises BadInput where there are none, and as the engine does.
+    """
+    from gpuadvise.advisor.backends.machine_dumps import dump_files
+    from gpuadvise.advisor.backends.user_files import kept_pipes
+    from gpuadvise.cli.fleet.gather import joined, judged_files, machines_of, matching
+
+    if measure and (files or cluster is None):
+        raise BadInput(
+            "--measure is for the machines of a cluster.",
+            hint="Give --engine dask and --scheduler, and no PATH.",
+        )
+    if files:
+        left: list[Unread] = []
+        with kept_pipes(files):
+            named = dump_files(files, left)
+            chosen = matching(named, patterns)
+            if not chosen and not left:
+                raise _nothing(files, patterns, len(named))
+            machines, unread = joined(judged_files(chosen, cluster or here))
+        return machines, [*left, *unread]
+    if cluster is None:
+        raise BadInput(
+            "There is no machine to judge.",
+            hint="Name files or a folder of them, or --engine dask for the machines of a cluster.",
+        )
+    machines, unread = joined(machines_of(cluster, patterns, copies=measure))
+    if not machines and not unread:
+        raise BadInput(f"--host: no machine of the cluster is called {_any_of(patterns)}.")
+    return machines, unread
+
+
+def _any_of(patterns: list[str]) -> str:
+    return and_list([quoted(pattern) for pattern in patterns], "or")
 
 
 def _nothing(files: list[str], patterns: list[str], count: int) -> BadInput:
     if count:
-        words = and_list([quoted(pattern) for pattern in patterns], "or")
+        words = _any_of(patterns)
         return BadInput(
             f"--host: none of the {count} machines is called {words}.",
             hint="* stands for any letters: --host 'node0*'; the names are those of the files.",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import chain
 from itertools import count as count_from
 from operator import attrgetter
@@ -14,12 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpuadvise.advisor.backends.machine_dumps import DumpFile, Unread, contents
 from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.fleet.machine import FleetFinding, FleetMachine, fleet_machine
+from gpuadvise.advisor.fleet.machine import CopyRate, FleetFinding, FleetMachine, fleet_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from gpuadvise.advisor.engines.cluster import DaskCluster
     from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.gpu import Machine
     from gpuadvise.cli.doctor.evaluate import DoctorCheck
 
 # Files that are worth a process each: starting it takes as long as judging so many.
@@ -89,15 +93,86 @@ def machine_of(host: str, content: bytes) -> FleetMachine:
     if document and reader:
         read: Callable[[str, dict[str, Any]], FleetMachine] = getattr(saved_answers, reader)
         return read(host, document)
+    return _examined(host, saved_machine(content), None)
+
+
+def _examined(host: str, machine: Machine, environment: Mapping[str, str] | None) -> FleetMachine:
+    """Return the machine *host* with what ``doctor`` finds in it; *environment* as its checks take it."""
     from gpuadvise.cli.doctor.evaluate import checks
 
-    saved = saved_machine(content)
-    machine = fleet_machine(host, saved)
+    kept = fleet_machine(host, machine)
     return replace(
-        machine,
-        findings=tuple(chain.from_iterable(map(_findings, checks(saved, None)))),
-        judged=any(gpu.is_read for gpu in machine.gpus),
+        kept,
+        findings=tuple(chain.from_iterable(map(_findings, checks(machine, environment)))),
+        judged=any(gpu.is_read for gpu in kept.gpus),
     )
+
+
+def live_machines(copies: bool, hosts: Iterable[str]) -> Iterator[FleetMachine]:
+    """Yield the machine that this runs on for each of *hosts*, as ``doctor`` judges it.
+
+    *copies*: between host and GPUs are measured as well.
+    """
+    from socket import gethostname
+
+    from gpuadvise.advisor.backends.live import live_machine
+
+    for _ in hosts:
+        environment = {k: v for k, v in os.environ.items() if k.startswith(("CUDA_", "NVIDIA_"))}
+        machine = _examined(gethostname(), live_machine(telemetry=True), environment)
+        yield _with_copies(machine) if copies else machine
+
+
+def _with_copies(machine: FleetMachine) -> FleetMachine:
+    """Return *machine* with the rates that ``measure copies --quick`` finds: of its slowest GPU."""
+    slowest: dict[str, CopyRate] = {}
+    problems = list(machine.problems)
+    for gpu in machine.gpus:
+        if gpu.mig is not None:
+            continue
+        try:
+            copies = _copies_of(machine.host, gpu.index)
+        except BadInput as error:
+            problems.append(f"GPU {gpu.index}: copies were not measured. {error.message}")
+            continue
+        for copy in copies:
+            known = slowest.setdefault(copy.direction, copy)
+            if copy.rate < known.rate:
+                slowest[copy.direction] = copy
+    return replace(machine, problems=tuple(problems), copies=tuple(slowest.values()))
+
+
+def _copies_of(host: str, gpu: int) -> tuple[CopyRate, ...]:
+    """Return what copies of the *gpu* reach; raises BadInput where they cannot be measured."""
+    import subprocess
+
+    from gpuadvise.advisor.fleet.saved_answers import measured_machine
+
+    done = subprocess.run(
+        [
+            *(sys.executable, "-P", "-m", "gpuadvise", "measure", "copies", "--quick"),
+            *("--format", "json", "--device", str(gpu)),
+        ],
+        capture_output=True,
+        check=False,
+    )
+    try:
+        if done.stdout:
+            return measured_machine(host, json.loads(done.stdout)).copies
+        said = json.loads(done.stderr.strip().rpartition(b"\n")[2])  # as for whoever asks for JSON
+        raise BadInput(str(said["error"]["message"]))
+    except (ValueError, KeyError, TypeError):
+        raise BadInput(f"measure ended with exit code {done.returncode}.") from None
+
+
+def machines_of(cluster: DaskCluster, patterns: Sequence[str], *, copies: bool) -> Iterator[Judged]:
+    """Yield the machine of each host of *cluster* that one of *patterns* names; all for none."""
+    for address, machine in cluster.on_each_host(partial(live_machines, copies)):
+        if isinstance(machine, Lost):
+            file = DumpFile(address, address, address)
+            yield Judged(file, None, machine.reason)
+        elif not patterns or any(fnmatchcase(machine.host, pattern) for pattern in patterns):
+            yield Judged(DumpFile(address, f"{address}/{machine.host}", machine.host), machine)
 
 
 def _answer(content: bytes) -> dict[str, Any] | None:

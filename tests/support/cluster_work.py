@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from pathlib import Path
 
+from gpuadvise.advisor.engines.batch import run_batch
 from gpuadvise.advisor.errors import BadInput
 
 HUGE = 2 << 30
@@ -51,3 +53,13 @@ def printed(items):
     for item in items:
         print("noise")
         yield item
+
+
+def dies_at_marks(version, folder, payload, seconds):
+    """Do what a worker does, as if files called MARK killed their readers."""
+    work, inputs = pickle.loads(payload)
+    if "MARK" in repr(inputs[0]):
+        payload = pickle.dumps((squares, ["dies"]))
+    elif "MARK" in repr(inputs):
+        payload = pickle.dumps((work, inputs[:1]))
+    return run_batch(version, folder, payload, seconds)
