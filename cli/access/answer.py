@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.pattern import Pattern
     from gpuadvise.advisor.memory.remedies import Remedy
     from gpuadvise.cli.access.warp import Words
+    from gpuadvise.cli.render.svg import Picture
 
 
 # One mark stands for 4 bytes: used, moved but unused, not moved.
@@ -101,6 +102,40 @@ def draw(axes: Axes, pattern: Pattern, access: AccessCost) -> None:
     axes.set(xlim=(0, LINE), xlabel="byte of the line", ylabel="line at byte")
     axes.invert_yaxis()
     axes.legend()
+
+
+_LEFT, _PER_BYTE, _ROW = 90, 2.9, 18  # pixels of a picture
+
+
+def lines_of_memory(pattern: Pattern, access: AccessCost) -> Picture:
+    """Return a picture of the lines of memory that *access* moves, and the bytes of them it uses."""
+    from gpuadvise.cli.render import svg
+
+    lines = sorted({sector * SECTOR // LINE for sector in access.touched})
+    moved = [(sector * SECTOR, SECTOR) for sector in sorted(access.touched)]
+    used = [(start, pattern.element_bytes) for start in pattern.starts]
+    marks = [svg.words(0, 12, "line at byte", small=True)]
+    for at, name in ((0, "moved"), (90, "used")):
+        kind = "c1" if name == "moved" else "c0"
+        marks += [svg.box(_LEFT + at, 2, 12, 12, kind), svg.words(_LEFT + at + 18, 13, name)]
+    for row, line in enumerate(lines[:_MOST_LINES]):
+        y = 24 + _ROW * row
+        marks.append(svg.words(0, y + 12, f"{line * LINE:,}", small=True))
+        marks.append(svg.box(_LEFT, y, LINE * _PER_BYTE, _ROW - 4, "track"))
+        for bars, kind in ((moved, "c1"), (used, "c0")):
+            for start, size in (_within(bar, line * LINE) for bar in bars):
+                if size > 0:
+                    x = _LEFT + start * _PER_BYTE
+                    marks.append(svg.box(x, y, size * _PER_BYTE, _ROW - 4, kind))
+    height = 24 + _ROW * min(len(lines), _MOST_LINES) + 16
+    for byte in range(0, LINE + 1, SECTOR):
+        x = _LEFT + byte * _PER_BYTE
+        marks.append(svg.words(x, height - 4, f"{byte}", anchor="middle", small=True))
+    if len(lines) > _MOST_LINES:
+        height += svg.LINE
+        marks.append(svg.words(_LEFT, height - 4, f"and {len(lines) - _MOST_LINES} lines more"))
+    described = f"{plural(len(moved), 'sector')} of {plural(len(lines), 'line')}"
+    return svg.Picture("Bytes moved and used", described, height, "".join(marks))
 
 
 def _within(bar: tuple[int, int], line: int) -> tuple[int, int]:

@@ -14,7 +14,16 @@ from gpuadvise.advisor.memory.remedies import remedies
 from gpuadvise.advisor.memory.transactions import CachePath
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import completion
-from gpuadvise.cli.access.answer import AccessCase, blocks, draw, measures, result, rows, rows_of
+from gpuadvise.cli.access.answer import (
+    AccessCase,
+    blocks,
+    draw,
+    lines_of_memory,
+    measures,
+    result,
+    rows,
+    rows_of,
+)
 from gpuadvise.cli.access.warp import Words, patterns
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -83,7 +92,12 @@ def command(
         from gpuadvise.cli.render.picture import save
 
         title = f"Bytes that a warp moves on {case.device.name}"
-        save(plot, title, lambda axes: draw(axes, case.patterns[0], case.accesses[0]))
+        save(
+            plot,
+            title,
+            lambda axes: draw(axes, case.patterns[0], case.accesses[0]),
+            lambda: lines_of_memory(case.patterns[0], case.accesses[0]),
+        )
     code, notes = fails_under("efficiency", case.efficiency, least)
     return Answer(
         command="access",
@@ -95,6 +109,7 @@ def command(
         notes=choice.notes,
         failed=notes,
         exit=code,
+        pictures=lambda: [lines_of_memory(case.patterns[0], case.accesses[0])],
     )
 
 

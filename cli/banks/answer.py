@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.banks import Conflicts
     from gpuadvise.advisor.memory.layouts import SharedTile, Swizzle
     from gpuadvise.advisor.memory.pattern import Pattern
+    from gpuadvise.cli.render.svg import Picture
 
 
 FREE, SERVED, CONFLICT = ".", "#", "X"
@@ -153,6 +154,29 @@ def draw(axes: Axes, case: BanksCase) -> None:
     axes.set(xlim=(-1, bank_count(capability)), ylim=(WARP_SIZE, -1))
     axes.set(xlabel="bank", ylabel="lane")
     axes.grid(visible=True, alpha=0.2)
+
+
+def lanes_and_banks(case: BanksCase) -> Picture:
+    """Return a picture of the bank that each lane of *case* takes its first word from."""
+    from gpuadvise.cli.render import svg
+
+    capability = case.device.capability
+    count = bank_count(capability)
+    across = svg.Scale(0, count, 52, 460)
+    up = svg.Scale(0, WARP_SIZE, 400, 12)  # lane 0 on top
+    marks_across = [(bank + 0.5, f"{bank}") for bank in range(0, count, 4)]
+    marks_up = [(WARP_SIZE - lane - 0.5, f"{lane}") for lane in range(0, WARP_SIZE, 4)]
+    marks = [svg.axes(across, up, marks_across, marks_up, "bank")]
+    busy = case.conflicts.busiest_banks
+    for start, lane in zip(case.pattern.starts, case.pattern.lanes, strict=True):
+        bank = bank_of(start, capability, eight_byte_banks=case.wide_banks)
+        kind = "c4" if bank in busy else "c0"
+        marks.append(svg.box(across.at(bank) + 1, up.at(WARP_SIZE - lane) + 1, 10, 10, kind))
+    marks.append(svg.words(0, 206, "lane", small=True))
+    if busy:
+        marks += [svg.box(52, 448, 12, 12, "c4"), svg.words(72, 459, "in the busiest banks")]
+    described = f"{case.conflicts.degree}-way conflict; busiest: {shown_lanes(busy) or 'none'}"
+    return svg.Picture("Lanes and banks", described, 466, "".join(marks))
 
 
 def _facts(case: BanksCase) -> Iterator[Fact]:

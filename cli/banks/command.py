@@ -10,7 +10,7 @@ import typer  # noqa: TC002 - Typer reads the signature
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.cli.access.warp import Words
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, result
+from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, lanes_and_banks, result
 from gpuadvise.cli.banks.request import examined, wide_banks
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import fails_under, refuse_undescribed
@@ -57,7 +57,7 @@ def command(
         from gpuadvise.cli.render.picture import save
 
         title = f"Banks that a warp reads on {case.device.name}"
-        save(plot, title, lambda axes: draw(axes, case))
+        save(plot, title, lambda axes: draw(axes, case), lambda: lanes_and_banks(case))
     code, failed = fails_under("of the banks' bandwidth", 1 / case.conflicts.degree, least)
     return Answer(
         command="banks",
@@ -68,6 +68,7 @@ def command(
         notes=choice.notes,
         failed=failed,
         exit=code,
+        pictures=lambda: [lanes_and_banks(case)],
     )
 
 

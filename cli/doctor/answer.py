@@ -30,11 +30,13 @@ from gpuadvise.rules.model import Priority
 from gpuadvise.rules.report import finding_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.gpu import Gpu, Machine
     from gpuadvise.advisor.software import Software
+    from gpuadvise.advisor.telemetry import Telemetry
     from gpuadvise.cli.exits import FailOn
+    from gpuadvise.cli.render.svg import Picture
     from gpuadvise.rules.report import Finding
 
 _TONES = {
@@ -87,7 +89,35 @@ def answer(
         notes=_notes(machine, left),
         failed=_failed(machine, checks, findings, limit) if machine.gpus else [],
         exit=_exit(machine, findings, limit),
+        pictures=lambda: _pictures(machine),
     )
+
+
+def _pictures(machine: Machine) -> list[Picture]:
+    """Return how hot, loaded and full each GPU is, of those with readings."""
+    from gpuadvise.cli.render import svg
+
+    drawn = []
+    for gpu in machine.gpus:
+        parts = [svg.Part(*level) for level in _levels(gpu.telemetry)] if gpu.telemetry else []
+        if parts:
+            drawn.append(svg.meters(f"GPU {label(gpu)}: {gpu.device.name}", parts, whole=1.0))
+    return drawn
+
+
+def _levels(now: Telemetry) -> Iterator[tuple[str, float, str]]:
+    """Yield what is measured, its share of the most there can be, and how both are said."""
+    hot, slow = now.temperature_celsius, now.temperature_slowdown_celsius
+    if hot is not None and slow:
+        yield "temperature", hot / slow, f"{hot} °C; clocks fall at {slow} °C"
+    if now.power_watts is not None and now.power_limit_watts:
+        power, limit = now.power_watts, now.power_limit_watts
+        yield "power", power / limit, f"{power:.0f} of {limit:.0f} W"
+    if now.memory_used_bytes is not None and now.memory_total_bytes:
+        used, total = now.memory_used_bytes, now.memory_total_bytes
+        yield "memory", used / total, f"{show_bytes(used)} of {show_bytes(total)}"
+    if now.gpu_utilisation is not None:
+        yield "busy", now.gpu_utilisation, f"{now.gpu_utilisation:.0%} of the time"
 
 
 def _verdict(machine: Machine, findings: Sequence[Finding]) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
     from gpuadvise.cli.exits import FailOn
     from gpuadvise.cli.fleet.evaluate import Fault, FleetReport
+    from gpuadvise.cli.render.svg import Picture
 
 ROW_COLUMNS = (
     "host", "gpu", "model", "driver", "temperature_celsius", "power_watts", "power_limit_watts",
@@ -84,7 +85,32 @@ def answer(
         notes=not_judged.notes(left),
         failed=_failed(limit, meeting, len(left)),
         exit=code if report.machines or code is Exit.THRESHOLD else Exit.UNAVAILABLE,
+        pictures=lambda: _pictures(report),
     )
+
+
+_MOST_DRAWN = 12  # faults of a picture; the page lists all of them
+
+
+def _pictures(report: FleetReport) -> list[Picture]:
+    """Return the machines by their verdict, and the faults that most GPUs have."""
+    from gpuadvise.cli.render import svg
+
+    counts = [(verdict, report.count(verdict)) for verdict in MachineVerdict]
+    machines = [
+        svg.Part(str(verdict), count, plural(count, "machine"), verdict is MachineVerdict.UNKNOWN)
+        for verdict, count in counts
+    ]
+    drawn = [svg.account("Machines", machines)] if report.machines else []
+    worth = [fault for fault in report.faults if is_worth_a_look(fault.finding)]
+    if worth:
+        worth.sort(key=lambda fault: len(fault.places), reverse=True)
+        bars = [
+            svg.Part(fault.finding.title, len(fault.places), plural(len(fault.places), "place"))
+            for fault in worth[:_MOST_DRAWN]
+        ]
+        drawn.append(svg.meters("Faults, by the GPUs and machines that have them", bars))
+    return drawn
 
 
 def _failed(limit: FailOn | None, meeting: int, left: int) -> list[str]:

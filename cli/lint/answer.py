@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.lint.file_rules import FileRules
     from gpuadvise.cli.lint.gather import SourceFile
     from gpuadvise.cli.not_judged import NotJudged
+    from gpuadvise.cli.render.svg import Picture
 
 COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
 _LINE_NUMBER = 8  # columns before a source line: its number and a bar
@@ -58,7 +60,34 @@ def answer(
         },
         failed=failed,
         exit=code,
+        pictures=lambda: _pictures(seen),
     )
+
+
+_MOST_DRAWN = 12  # rules, and files, of a picture
+_LONGEST_DRAWN = 50  # characters of a path in it
+
+
+def _pictures(seen: Sequence[Diagnostic]) -> list[Picture]:
+    """Return how often each rule and file is named, where it is more than one."""
+    from gpuadvise.cli.render import svg
+
+    drawn = []
+    names = (("rule", [d.rule for d in seen]), ("file", [d.file for d in seen]))
+    for noun, named in names:
+        counts = Counter(named).most_common()
+        if len(counts) > 1:
+            bars = [
+                svg.Part(_end(name), count, plural(count, "finding"))
+                for name, count in counts[:_MOST_DRAWN]
+            ]
+            drawn.append(svg.meters(f"Findings by {noun}", bars))
+    return drawn
+
+
+def _end(path: str) -> str:
+    """Return *path*, of a long one the end, which tells it from its neighbours."""
+    return path if len(path) <= _LONGEST_DRAWN else f"…{path[1 - _LONGEST_DRAWN :]}"
 
 
 def _github(findings: Sequence[Mapping[str, Any]]) -> str:

@@ -287,7 +287,12 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
         from gpuadvise.cli.render.picture import save
 
         title = f"{TITLES[by]} on {choice.device.name}"
-        save(request.plot, title, lambda axes: draw(axes, points, by, own))
+        save(
+            request.plot,
+            title,
+            lambda axes: draw(axes, points, by, own),
+            lambda: staircase(points, by, own),
+        )
 
     def blocks() -> Sequence[Block]:
         drawn = curve(choice.device, points, by, own, edges=values is None)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.transfers.overlap import Overlap, Staging
     from gpuadvise.advisor.transfers.pipeline import EngineSpan, StagedWork
+    from gpuadvise.cli.render.svg import Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,3 +365,32 @@ def draw(axes: Axes, staging: Staging) -> None:
         axes.broken_barh(bars, (row - 0.4, 0.8), edgecolor="white", facecolor=f"C{row}")
     axes.set_yticks(range(len(engines)), [_ENGINES[engine] for engine in reversed(engines)])
     axes.set_xlabel("seconds")
+
+
+_START, _PIXELS, _PITCH, _HEIGHT = 70, 400, 40, 28  # of a picture
+
+
+def time_line(staging: Staging) -> Picture:
+    """Return a picture of *staging*: a row for each engine, a bar for each piece."""
+    from gpuadvise.cli.render import svg
+
+    whole = staging.seconds or 1.0
+    marks, described = [], []
+    engines = [engine for engine in Engine if any(s.engine is engine for s in staging.spans)]
+    for row, engine in enumerate(engines):
+        top, busy = _PITCH * row, 0.0
+        marks.append(svg.words(0, top + 19, str(engine)))
+        marks.append(svg.box(_START, top, _PIXELS, _HEIGHT, "track"))
+        for span in (span for span in staging.spans if span.engine is engine):
+            busy += span.end - span.start
+            width = _PIXELS * (span.end - span.start) / whole
+            x = _START + _PIXELS * span.start / whole
+            # Neighbours are told apart by the gap, which a thin one cannot spare.
+            marks.append(svg.box(x, top, width - min(1.0, width / 3), _HEIGHT, f"c{row}"))
+        described.append(f"{_ENGINES[engine]} {show_share(busy / whole)} of the time")
+    bottom = _PITCH * len(engines) + 6
+    marks.append(svg.words(_START, bottom, "0", small=True))
+    end = show_seconds(staging.seconds)
+    marks.append(svg.words(_START + _PIXELS, bottom, end, anchor="end", small=True))
+    title = f"{plural(staging.pieces, 'piece')} in {plural(staging.streams, 'stream')}"
+    return svg.Picture(title, "; ".join(described), bottom + 8, "".join(marks))

@@ -16,7 +16,7 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
-from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows
+from gpuadvise.cli.overlap.answer import OverlapCase, blocks, draw, result, rows, time_line
 from gpuadvise.cli.overlap.request import (
     Changes,
     model,
@@ -147,6 +147,7 @@ def command(
         notes=(*choice.notes, *notes, *(stored.notes if stored.links else ())),
         failed=failed,
         exit=code,
+        pictures=lambda: [time_line(case.staging)],
         documents={} if case.code is None else {"code": lambda: f"{case.code}\n"},
     )
 
@@ -163,7 +164,7 @@ def _save_picture(path: str, case: OverlapCase) -> None:
     from gpuadvise.cli.render.picture import save
 
     title = f"{plural(case.staging.streams, 'stream')} on {case.device.name}"
-    save(path, title, lambda axes: draw(axes, case.staging))
+    save(path, title, lambda axes: draw(axes, case.staging), lambda: time_line(case.staging))
 
 
 def _code(

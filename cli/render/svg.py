@@ -6,6 +6,7 @@ Each has a title and a description for who hears the page read. Colours follow t
 from __future__ import annotations
 
 import math
+import re
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,13 +21,21 @@ COLOURS = 6  # series that can be told apart, by the colour-blind as well (Okabe
 IDLE = "idle"  # the class of what is no work
 
 STYLE = """
-svg{display:block;width:100%;height:auto;font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+svg{display:block;width:100%;height:auto;font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}"""
+_MARKS = """
 svg text{fill:var(--ink)}svg .small{font-size:11.5px;fill:var(--soft)}
 svg .axis{stroke:var(--soft);fill:none}svg .grid{stroke:var(--rule);fill:none}
 svg .roof{stroke:var(--ink);stroke-width:2;fill:none}svg .mark{stroke:var(--bad);stroke-width:2;stroke-dasharray:5 3}
 svg .c0{fill:#0072b2}svg .c1{fill:#e69f00}svg .c2{fill:#009e73}svg .c3{fill:#cc79a7}svg .c4{fill:#d55e00}
 svg .c5{fill:#56b4e9}svg .idle{fill:var(--rule)}svg .track{fill:var(--panel)}
 """
+STYLE += _MARKS
+# On white, whatever shows the file: it is printed and put into documents.
+_INK = {
+    "var(--ink)": "#1b1f24", "var(--soft)": "#59636e", "var(--rule)": "#d1d9e0",
+    "var(--panel)": "#f6f8fa", "var(--bad)": "#cf222e",
+}  # fmt: skip
+_MARGIN, _TITLE = 16, 28  # pixels around a picture in a file of its own, and of its title
 
 
 class Picture(NamedTuple):
@@ -74,6 +83,25 @@ def inline(picture: Picture, number: int) -> str:
         f'<title id="{name}-title">{_text(picture.title)}</title>'
         f'<desc id="{name}-desc">{_text(picture.description)}</desc>{picture.marks}</svg>'
     )
+
+
+def document(picture: Picture) -> str:
+    """Return *picture* as a file of its own, its title above it, in ASCII."""
+    width, height = WIDTH + 2 * _MARGIN, picture.height + 2 * _MARGIN + _TITLE
+    style = re.sub(r"var\(--\w+\)", lambda colour: _INK[colour[0]], _MARKS).replace("\n", "")
+    size = min(15.0, 1.6 * WIDTH / max(1, len(picture.title)))  # as wide as the picture at most
+    text = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * width}" height="{2 * height:.5g}" '
+        f'viewBox="{-_MARGIN} {-_MARGIN - _TITLE} {width} {height:.5g}" role="img" '
+        'aria-labelledby="title desc" font-family="system-ui, Segoe UI, Roboto, sans-serif" font-size="13">\n'
+        f'<title id="title">{_text(picture.title)}</title>\n<desc id="desc">{_text(picture.description)}</desc>\n'
+        f"<style>{style}</style>\n"
+        f'<rect x="{-_MARGIN}" y="{-_MARGIN - _TITLE}" width="{width}" height="{height:.5g}" fill="#fff"/>\n'
+        f'<text y="{-_TITLE + 13}" font-size="{size:.3g}" font-weight="600">{_text(picture.title)}</text>\n'
+        f"{picture.marks}\n</svg>\n"
+    )
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def words(x: float, y: float, text: str, *, anchor: str = "start", small: bool = False) -> str:
@@ -139,6 +167,27 @@ def account(title: str, parts: Sequence[Part]) -> Picture:
         x += width
     described = "; ".join(f"{part.name} {part.said}" for part in parts)
     return Picture(title, described, 46 + LINE * len(parts), "".join(marks))
+
+
+_METER = 40  # pixels of one
+_LONGEST_LABEL = 50  # characters that have room above its bar
+
+
+def meters(title: str, parts: Sequence[Part], whole: float | None = None) -> Picture:
+    """Return a bar for each of *parts* on a track as long as *whole*, or as the largest of them."""
+    longest = whole or max((part.size for part in parts), default=0) or 1.0
+    marks = []
+    for at, part in enumerate(parts):
+        top = _METER * at
+        name = part.name if len(part.name) <= _LONGEST_LABEL else f"{part.name[:_LONGEST_LABEL]}…"
+        marks.append(words(0, top + 13, name))
+        marks.append(words(WIDTH, top + 13, part.said, anchor="end", small=True))
+        marks.append(box(0, top + 19, WIDTH, 10, "track"))
+        if part.size > 0:
+            kind = IDLE if part.idle else "c0"
+            marks.append(box(0, top + 19, WIDTH * min(1.0, part.size / longest), 10, kind))
+    described = "; ".join(f"{part.name} {part.said}" for part in parts)
+    return Picture(title, described, max(1, _METER * len(parts)), "".join(marks))
 
 
 class Pair(NamedTuple):

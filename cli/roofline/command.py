@@ -137,9 +137,14 @@ def _left_out(report: Profiled) -> tuple[str, ...]:
 
 def _save_chart(path: str, device: Device, kernels: list[Placed]) -> None:
     from gpuadvise.cli.render.picture import save
-    from gpuadvise.cli.roofline.chart import draw
+    from gpuadvise.cli.roofline.chart import draw, picture
 
-    save(path, device.name, lambda axes: draw(axes, kernels))
+    save(
+        path,
+        device.name,
+        lambda axes: draw(axes, kernels),
+        lambda: picture(kernels, device.name),
+    )
 
 
 def _blocks(device: Device, kernels: list[Placed], *, show: bool) -> list[Block]:

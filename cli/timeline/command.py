@@ -74,9 +74,9 @@ def command(
     listed = operators_of(longest) if request.operators else None
     if plot is not None:
         from gpuadvise.cli.render.picture import save
-        from gpuadvise.cli.timeline.lanes import draw, title
+        from gpuadvise.cli.timeline.lanes import draw, picture, title
 
         line = longest.timeline
-        save(plot, title(line), lambda axes: draw(axes, line))
+        save(plot, title(line), lambda axes: draw(axes, line), lambda: picture(line))
     said = answer(request, cases, balance_of(cases), listed, left)
     return with_lost(said, spread)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from html_pages import LARGEST, Page, assert_inert
@@ -205,6 +207,86 @@ def test_evidence_is_folded_and_only_our_guides_are_linked() -> None:
     assert len(page.of("details")) == 2
     assert [link["href"] for link in page.of("a")] == ["https://docs.nvidia.com/cuda/"]
     assert "0.123457 B/s" in page.texts
+
+
+@pytest.mark.parametrize(
+    ("line", "titles"),
+    [
+        ("access --stride 2 --gpu h100", ["Bytes moved and used"]),
+        ("banks --tile 32x32 --gpu h100", ["Lanes and banks"]),
+        (
+            "overlap --gpu h200 --h2d 3ms --kernel 5ms --d2h 3ms --streams 2",
+            ["2 pieces in 2 streams"],
+        ),
+        ("doctor --from {boxes}/h200-busy.json", ["GPU 0: NVIDIA H200"]),
+        ("fleet {boxes}", ["Machines"]),
+        ("lint {cases}", ["Findings by rule", "Findings by file"]),
+        ("lint {demo}", []),
+    ],
+)
+def test_answers_of_other_commands_are_drawn(cli, line: str, titles: list[str]) -> None:
+    here = Path(__file__).parent
+    cases = here.parent / "advisor" / "source" / "cases"
+    line = line.format(boxes=here / "boxes", cases=cases, demo=DEMO / "kernels.cu")
+    page = page_of(cli, *line.split())
+    assert len(page.of("svg")) == len(titles)
+    assert set(titles) <= set(page.texts)
+
+
+def test_levels_of_a_gpu_stand_on_a_track_of_their_own(cli) -> None:
+    boxes = Path(__file__).parent / "boxes"
+    page = page_of(cli, "doctor", "--from", str(boxes / "h200-busy.json"))
+    assert "56 \u00b0C; clocks fall at 89 \u00b0C" in page.texts
+    bars = [bar for bar in page.of("rect") if bar["class"] == "c0"]
+    assert float(bars[0]["width"] or 0) == pytest.approx(480 * 56 / 89, abs=0.1)
+
+
+def test_faults_of_a_fleet_are_drawn_by_their_number(cli, tmp_path: Path) -> None:
+    box = json.loads((Path(__file__).parent / "boxes" / "h200.json").read_text())
+    telemetry = box["result"]["devices"][0]["telemetry"]
+    telemetry["ecc_uncorrected"] = 7
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(box))
+    page = page_of(cli, "fleet", str(tmp_path))
+    assert "Faults, by the GPUs and machines that have them" in page.texts
+    assert "2 places" in page.texts
+
+
+PLOTTED = {
+    "occupancy --regs 96 --block 256 --gpu a100 --sweep regs": "Registers per thread on NVIDIA A100",
+    "roofline --flops 1e9 --bytes 12GB --time 4ms --gpu h100": "NVIDIA H100 SXM5 80 GB",
+    "access --stride 20 --word 8 --gpu h100": "Bytes that a warp moves on NVIDIA H100 SXM5 80 GB",
+    "banks --tile 32x32 --gpu h100": "Banks that a warp reads on NVIDIA H100 SXM5 80 GB",
+    "overlap --h2d 3ms --kernel 5ms --gpu h200": "streams on NVIDIA H200 SXM 141 GB",
+    f"timeline {TRACE}": "NVIDIA H200: kernels and copies over 20.5 ms",
+}
+
+
+@pytest.mark.parametrize("line", PLOTTED)
+def test_a_picture_is_a_file_of_its_own_without_matplotlib(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    path = tmp_path / "chart.svg"
+    assert cli(*line.split(), "--plot", str(path)).code == 0
+    text = path.read_text(encoding="ascii")
+    assert "var(" not in text  # few programs but browsers know variables
+    drawn = ElementTree.fromstring(text)
+    names = {element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in drawn.iter()}
+    assert names <= {"svg", "title", "desc", "style", "rect", "path", "circle", "text"}
+    assert PLOTTED[line] in (drawn[0].text or "")
+    assert drawn[1].text
+    left, top, width, height = map(float, (drawn.get("viewBox") or "").split())
+    for mark in drawn.iter("{http://www.w3.org/2000/svg}rect"):
+        assert float(mark.get("x") or 0) + float(mark.get("width") or 0) <= left + width + 0.5
+        assert float(mark.get("y") or 0) + float(mark.get("height") or 0) <= top + height + 0.5
+
+
+def test_a_hostile_title_of_a_picture_is_text() -> None:
+    name = "</title><script>alert(1)</script>\x00\ud800 \u202e" + "x" * 200
+    drawn = ElementTree.fromstring(svg.document(svg.meters(name, [svg.Part(name, 1, name)])))
+    assert not [element for element in drawn.iter() if element.tag.endswith("script")]
+    assert "<script>" in (drawn[0].text or "")
 
 
 def test_parts_of_nothing_are_not_drawn() -> None:
