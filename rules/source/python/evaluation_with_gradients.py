@@ -95,7 +95,7 @@ def _behind_eval(module: PythonModule) -> Iterator[Diagnostic]:
 def _run_behind(module: PythonModule, switch: ast.Expr, model: str) -> ast.Call | None:
     """Return the first call of *model* behind *switch* in its block, None where gradients may be meant."""
     around = module.parents.get(switch)
-    block = next(
+    block: list[ast.stmt] = next(
         (
             b
             for b in (getattr(around, name, None) for name in ("body", "orelse"))

@@ -139,10 +139,13 @@ def _operations(module: PythonModule, loop: ast.For, name: str) -> int:
         for part in module.walk(statement):
             if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load):
                 picks += any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(part.slice))
-            elif (isinstance(part, ast.BinOp) and not _is_of_indices(part, name)) or (isinstance(part, ast.Call) and (
-                module.name_of(part.func).startswith("torch.")
-                or getattr(getattr(part.func, "value", None), "id", "") == "self"
-            )):
+            elif (isinstance(part, ast.BinOp) and not _is_of_indices(part, name)) or (
+                isinstance(part, ast.Call)
+                and (
+                    module.name_of(part.func).startswith("torch.")
+                    or getattr(getattr(part.func, "value", None), "id", "") == "self"
+                )
+            ):
                 count += 1
             elif isinstance(part, ast.Call) and getattr(part.func, "attr", "") in (
                 "item",
