@@ -18,6 +18,7 @@ from gpuadvise.advisor.memory.transactions import (
 from gpuadvise.advisor.memory.word_size import instruction_width, lane_addresses
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.memory.pattern import Pattern
 
@@ -90,5 +91,6 @@ def coalesce(pattern: Pattern, capability: Capability, path: CachePath | None = 
 def used_bytes(pattern: Pattern) -> int:
     """Return the bytes that at least one lane asks for, each counted once."""
     size, starts = pattern.element_bytes, sorted(pattern.starts)
-    gaps = map(sub, starts[1:], starts)
-    return size + sum(map(min, gaps, repeat(size)))
+    gaps: Iterator[int] = map(sub, starts[1:], starts)
+    disjoint: int = sum(map(min, gaps, repeat(size)))
+    return size + disjoint
