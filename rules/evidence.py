@@ -26,6 +26,11 @@ def profiled(label: str, value: float | str, unit: str = "") -> Evidence:
     return Evidence(label=label, value=value, unit=unit, source="profile")
 
 
+def compiler_said(label: str, value: float, unit: str = "") -> Evidence:
+    """Return evidence that the compiler printed, or that its code holds."""
+    return Evidence(label=label, value=value, unit=unit, source="compiler")
+
+
 def traced(label: str, value: float | str, unit: str = "") -> Evidence:
     """Return evidence that a recorded run shows."""
     return Evidence(label=label, value=value, unit=unit, source="timeline")

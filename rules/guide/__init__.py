@@ -57,6 +57,7 @@ _MODULES = (
     "memory.atomic_contention",
     "memory.shared_atomic_contention",
     "memory.register_spills",
+    "memory.local_arrays",
     "memory.divergent_constant_reads",
     "memory.untextured_reads",
     "memory.global_memory_latency",

@@ -38,7 +38,6 @@ LONGER = {
     "implicit_double": 269,
     "latency_bound": 319,
     "integer_division": 331,
-    "register_spills": 364,
 }
 IMPOSSIBLE = next(rule for rule in RULES if rule.id == "impossible-launch")
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -13,7 +13,7 @@ from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.guide.instructions import implicit_double, scarce_fp64
-from gpuadvise.rules.guide.memory import register_spills
+from gpuadvise.rules.guide.memory import local_arrays, register_spills
 from gpuadvise.rules.model import Priority
 
 LITERAL = Observation(fault="implicit-double", file="k.cu", line=5, column=9, seen="0.1")
@@ -36,11 +36,11 @@ def test_implicit_double_is_silent_where_the_code_has_none() -> None:
 
 def test_a_stack_frame_names_the_arrays_of_the_source() -> None:
     arrays = ("taps[64] (line 3)", "row[8] (line 4)")
-    known = register_spills.check(spill_bytes=0, stack_bytes=256, local_arrays=arrays)
+    known = local_arrays.check(spill_bytes=0, stack_bytes=256, local_arrays=arrays)
     assert "The source declares taps[64] (line 3) and row[8] (line 4)." in known.message
     unknown = register_spills.check(stack_bytes=256, local_arrays=arrays)
     assert "taps[64]" in unknown.message
-    assert "declares" not in register_spills.check(spill_bytes=0, stack_bytes=256).message
+    assert "declares" not in local_arrays.check(spill_bytes=0, stack_bytes=256).message
 
 
 def test_a_rule_on_other_facts_advises_where_the_source_shows_its_fault() -> None:
