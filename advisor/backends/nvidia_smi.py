@@ -59,7 +59,10 @@ def machine_from_xml(content: bytes) -> Machine:
     if root.tag != "nvidia_smi_log":
         raise BadInput("It is XML, but not of nvidia-smi.", hint="Save: nvidia-smi -q -x")
     listed = enumerate(root.findall("gpu")[:_MOST_GPUS])
-    gpus = tuple(gpu for index, element in listed for gpu in _gpus(index, element))
+    # Looking at every element takes as long as parsing them; hardly a machine has such a GPU.
+    wide = b"\0" in content  # as PowerShell writes
+    sick = wide or any(words.encode() in content for words in _OUT_OF_ORDER)
+    gpus = tuple(gpu for index, element in listed for gpu in _gpus(index, element, sick=sick))
     report = NvmlReport(driver_version=_text(root, "driver_version"), gpus=gpus)
     machine = merged(report, None, {})
     return replace(
@@ -75,9 +78,9 @@ def _document(content: bytes) -> bytes:
     return content[begin : end + len(_LAST_TAG)] if 0 <= begin < end else content
 
 
-def _gpus(index: int, gpu: Element) -> Iterator[NvmlGpu]:
-    """Yield a GPU and its MIG slices."""
-    out_of_order = _why_out_of_order(gpu)
+def _gpus(index: int, gpu: Element, *, sick: bool) -> Iterator[NvmlGpu]:
+    """Yield a GPU and its MIG slices; *sick*: one of the file may be out of order."""
+    out_of_order = _why_out_of_order(gpu) if sick else None
     if out_of_order or _text(gpu, "product_name") is None:
         yield NvmlGpu(source="nvidia-smi", index=index, problem=out_of_order or _UNREAD)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.facts.bag import Facts
@@ -55,19 +56,24 @@ class DoctorCheck(NamedTuple):
 
 def checks(machine: Machine, environment: Mapping[str, str] | None) -> tuple[DoctorCheck, ...]:
     """Return each check of *machine*; *environment* is None where another machine was recorded."""
-    from gpuadvise.rules.guide import RULES
-
     known = _machine_facts(machine, environment)
-    general = tuple(rule for rule in RULES if _is_about(rule, _OF_A_MACHINE))
-    special = tuple(rule for rule in RULES if _is_about(rule, _OF_A_GPU))
+    special = _rules_about(_OF_A_GPU)
     return (
-        *_judged(general, known, None, None),
+        *_judged(_rules_about(_OF_A_MACHINE), known, None, None),
         *(
             check
             for number, gpu in enumerate(machine.gpus)
             for check in _judged(_fitting(special, gpu), _gpu_facts(gpu, machine), gpu, number)
         ),
     )
+
+
+@cache  # a fleet asks for each of its machines
+def _rules_about(facts: frozenset[str]) -> tuple[Rule, ...]:
+    """Return the rules that need some of *facts* and nothing else."""
+    from gpuadvise.rules.guide import RULES
+
+    return tuple(rule for rule in RULES if _is_about(rule, facts))
 
 
 def _is_about(rule: Rule, facts: frozenset[str]) -> bool:
