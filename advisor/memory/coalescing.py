@@ -19,6 +19,7 @@ from gpuadvise.advisor.memory.word_size import instruction_width, lane_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.memory.pattern import Pattern
 
