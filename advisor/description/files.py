@@ -160,7 +160,17 @@ def refuse_long_keys(text: str, name: str) -> None:
 
 def from_json(text: str, name: str, find: DeviceFinder) -> tuple[Described, ...]:
     """Return the kernels of the JSON document *text*; raises BadInput with line and column."""
-    document = _loads(text, name)
+    try:
+        document = _loads(text, name)
+    except BadInput:
+        if text.lstrip()[:1] in ("", "{", "[", "\ufeff"):
+            raise
+        raise BadInput(
+            f"{inert(name)} is no evidence: neither a report, page or recording of a profiler, nor device "
+            "code, a build log or a description of kernels.",
+            hint="Give a report (.ncu-rep), what ncu or nsys export, a trace, a binary, ptxas -v output, "
+            "a .cu, .py or .ipynb file, or kernel.toml.",
+        ) from None
     if isinstance(document, list):
         document = {"kernel": document}
     elif isinstance(document, dict) and "kernel" not in document:

@@ -132,6 +132,7 @@ def test_shapes_that_are_none(text: str, wanted: str) -> None:
         ('{\n "block": 0\n}', 'k.json:2:11: kernel.0.block: "0" is not'),
         ('{"block": NaN}', "k.json: not JSON that can be used: NaN is not a number."),
         ('{"block": 1, "block": 2}', 'k.json: not JSON that can be used: the key "block" is given'),
+        ("what a profiler wrote", "k.json is no evidence: neither a report, page or recording"),
         ('{"block": }', "k.json: not JSON: Expecting value (line 1, column 11)."),
         ("[" * 100_000, "k.json: not JSON that can be used: nested too deeply."),
         ('{"block": ' + "9" * 5000 + "}", "k.json: not JSON that can be used: "),
