@@ -20,6 +20,7 @@ from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
@@ -38,6 +39,13 @@ _UNITS: dict[str, str] = {
     Unit.MEMORY: "a unit of the memory system that the page does not name",
 }
 
+COPIES_REACH = number(
+    0.8,
+    "device memory that nothing but fewer bytes makes faster",
+    "share of its peak",
+    "our judgement: copies keep it 85 % to 92 % busy",
+    LaunchSet.RECORDED,
+)
 _HELPS: dict[str, str] = {
     Unit.DRAM: "only fewer bytes help",
     Unit.L2: "only fewer requests to L2 help",
@@ -137,6 +145,11 @@ def limit_sentence(limiter: Limiter | None) -> str:
             return (
                 f"The tensor pipe is {show_share(share)} busy: fewer operations, a narrower type, or a kernel that "
                 "keeps it busier helps (libraries reach 70 % to 90 % of it)."
+            )
+        case AtRoof(unit=Unit.DRAM, share=share) if share < COPIES_REACH:
+            return (
+                f"Device memory is {show_share(share)} busy, of about {show_share(BY_LOADS)} that loads reach: "
+                "fewer bytes help."
             )
         case AtRoof():
             helps = _HELPS.get(limiter.unit, "only less work for it, or another unit, helps")

@@ -173,7 +173,8 @@ BODIES = replace(
         ({"achieved_occupancy": None}, "only fewer instructions help"),
         ({"pipes": {"fma": 0.65}}, "The fma pipe is 65 % busy by 12.5 % of the warps"),
         ({"pipes": {"fma": 0.76}}, "only less work for it, or another unit, helps"),
-        ({"dram_busy": 0.7}, "only fewer bytes help"),
+        ({"dram_busy": 0.7}, "of about 90 % that loads reach: fewer bytes help"),
+        ({"dram_busy": 0.8}, "only fewer bytes help"),
     ],
 )
 def test_few_warps_leave_room_below_three_quarters_of_a_pipe(
