@@ -22,7 +22,7 @@ from gpuadvise.advisor.facts.limiter import (
     UnknownLimiter,
 )
 from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.rules.report import lacks, not_evaluated_objects
@@ -143,10 +143,14 @@ FROM_A_PROFILE = frozenset({
 def wanted_profile(reports: Sequence[Report], coverage: Coverage, hot: Sequence[str]) -> str:
     """Return how many more rules a profile of the *hot* kernels lets judge, and its command; "" for none.
 
+    Of Python files alone the command that records a run.
+
     *hot* are in the order of their times, the longest first.
     """
     if any("profile" in report.known for report in reports):
         return ""
+    if script := _script(reports):
+        return f"A recording says where the time goes: gpuadvise run -- python {script}"
     known = FROM_A_PROFILE.union(*(report.known for report in reports))
     wanted = {str(entry["rule"]) for entry in coverage.lacking}
     rules = {rule for report in reports for rule, _ in report.not_evaluated if rule.id in wanted}
@@ -156,6 +160,22 @@ def wanted_profile(reports: Sequence[Report], coverage: Coverage, hot: Sequence[
     chosen = f" -k regex:'^({'|'.join(plain)})$'" if plain else ""
     command = f"ncu --set full{chosen} -o report ./app"
     return f"A profile lets {count} of them judge: {command}" if count else ""
+
+
+def _script(reports: Sequence[Report]) -> str:
+    """Return the first Python file, quoted for a shell, where nothing but such files was judged."""
+    import shlex
+
+    places = [
+        next(
+            (place.file for finding in report.findings if (place := finding.advice.location)), None
+        )
+        for report in reports
+    ]
+    if any(report.kernel or "launch" in report.known for report in reports):
+        return ""
+    scripts = [place for place in places if place and place.endswith(".py")]
+    return shlex.quote(inert(scripts[0])) if scripts and len(scripts) == len(places) else ""
 
 
 def lacking_blocks(

@@ -110,3 +110,15 @@ def test_instances_of_a_template_share_what_their_source_shows(cli, tmp_path: Pa
     seen = [each for each in document["findings"] if each["rule"] == "general-math-functions"]
     assert len(seen) == 1
     assert len(document["result"]["kernels"]) == 2
+
+
+def test_of_scripts_alone_a_recording_comes_next(cli, tmp_path: Path) -> None:
+    script = tmp_path / "train it.py"
+    script.write_text(
+        "import torch\nloader = torch.utils.data.DataLoader(data)\n"
+        "for x in loader:\n    model(x.cuda()).backward()\n"
+    )
+    said = cli("advise", str(script)).out.splitlines()
+    assert said[-1] == (f"A recording says where the time goes: gpuadvise run -- python '{script}'")
+    both = cli("advise", str(script), "--regs", "32", "--block", "256").out
+    assert "ncu --set full -o report ./app" in both
