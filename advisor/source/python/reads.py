@@ -7,7 +7,12 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.source.python.steps import steps_of
+from gpuadvise.advisor.source.python.steps import (
+    forward_of,
+    repeated_call_of,
+    steps_of,
+    works_on_gpu,
+)
 from gpuadvise.advisor.source.python.tensors import Kind, Place, looks_like_model, tensors_of
 
 if TYPE_CHECKING:
@@ -40,7 +45,8 @@ class Read(NamedTuple):
 _ACTIONS = re.compile(r"(?:\b|_)actions?(?:\b|_)", re.IGNORECASE)
 _KERNEL_MAKERS = re.compile(r"\bjit\b|rawkernel|fuse\b|\bvectorize\b|reduce\b")
 _COPIES = ("cpu", "tolist", "numpy")
-_CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isinf", "math.exp")
+_CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isinf", "math.exp", "math.sqrt", "math.log",
+                "math.pow", "math.floor", "math.ceil", "math.log10", "math.log2")  # fmt: skip
 _SHOWN_BY = ("print", "write", "set_postfix", "set_description", "info", "add_scalar")
 
 
@@ -74,8 +80,18 @@ def _is_action(module: PythonModule, node: ast.expr) -> bool:
             "step",
             "act",
             "send",
+            # Tokens have to be read to become text.
+            "decode",
+            "batch_decode",
+            "convert_ids_to_tokens",
         ):
             return True
+        if isinstance(above, ast.JoinedStr) or (
+            isinstance(above, ast.Call)
+            and getattr(above.func, "attr", "") == "format"
+            and isinstance(module.parents.get(above), ast.Return)
+        ):
+            return isinstance(module.parents.get(above), ast.Return)
         if isinstance(above, ast.Assign):
             return any(_ACTIONS.search(ast.unparse(target)) for target in above.targets)
         if isinstance(above, (ast.stmt, ast.ExceptHandler)):
@@ -91,11 +107,14 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             if (sure := _on_gpu(module, call.func.value, call)) is not None:
                 yield Read(call, _use(module, call), sure)
         elif isinstance(call.func, ast.Attribute) and name in _COPIES:
-            if (sure := _on_gpu(module, call.func.value, call)) is not None:
+            sure = _on_gpu(module, call.func.value, call)
+            # numpy() takes no tensor of a GPU: what is only likely to be one is not.
+            if sure or (sure is False and name != "numpy"):
                 yield Read(call, How.COPY, sure)
         elif module.name_of(call.func) in _CONVERSIONS and call.args:
-            if _on_gpu(module, call.args[0], call):
-                yield Read(call, _use(module, call), True)
+            sure = _on_gpu(module, call.args[0], call)
+            if sure or (sure is False and module.name_of(call.func).startswith("math.")):
+                yield Read(call, _use(module, call), sure)
         elif name in _SHOWN_BY and any(_on_gpu(module, part, call) for part in _shown(call)):
             yield Read(call, How.PRINTED, True)
         elif _asks_for_size(module, call, name):
@@ -109,6 +128,8 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
                 continue
             for test in _tests(node.test):
                 value = tensors_of(module)[test]
+                if value is None and _looks_for_nan(module, test):
+                    yield Read(test, How.TESTED, False)
                 if value is None or not _is_on_gpu(value):
                     continue
                 if value.sure or (_is_of_tensor(module, test) and not only_arrays):
@@ -127,7 +148,17 @@ def _is_old_item(module: PythonModule, node: ast.Subscript) -> bool:
     if not (isinstance(data, ast.Attribute) and data.attr == "data"):
         return False
     is_first = isinstance(index, ast.Constant) and index.value == 0
-    return is_first and _is_loss(module, data.value, node)
+    in_evaluation = steps_of(module).evaluation_loop(node) is not None
+    return is_first and (in_evaluation or _is_loss(module, data.value, node))
+
+
+def _looks_for_nan(module: PythonModule, test: ast.expr) -> bool:
+    """Whether *test* is ``torch.isnan(x).any()``, whatever x is."""
+    return isinstance(test, ast.Call) and any(
+        isinstance(part, ast.Call)
+        and module.name_of(part.func) in ("torch.isnan", "torch.isinf", "torch.isfinite")
+        for part in (test, getattr(test.func, "value", test), *test.args)
+    )
 
 
 def _uses_torch(module: PythonModule) -> bool:
@@ -212,10 +243,13 @@ def _is_mask(module: PythonModule, mask: ast.expr, depth: int = 0) -> bool:
     if isinstance(mask, ast.Name) and depth < _LONGEST_CHAIN:
         function = module.function_of(mask)
         values = [v for v in module.values_of(mask.id) if module.function_of(v) is function]
+        if not values and depth == 0:
+            return _MASKS.match(mask.id) is not None
         return bool(values) and all(_is_mask(module, v, depth + 1) for v in values)
     return False
 
 
+_MASKS = re.compile(r"(?:.*_)?masks?$")
 _LONGEST_CHAIN = 4  # names behind names
 
 
@@ -288,7 +322,9 @@ def _is_read_in_step(module: PythonModule, node: ast.expr, reader: ast.Call) -> 
         return False
     steps = steps_of(module)
     if steps.training_loop(reader) is None and steps.evaluation_loop(reader) is None:
-        return False
+        copies = getattr(reader.func, "attr", "") == "cpu" or _is_of_tensor(module, node)
+        if not copies or not is_called_often(module, reader):
+            return False
     root: ast.expr = node
     while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
         root = root.func if isinstance(root, ast.Call) else root.value
@@ -303,6 +339,43 @@ def _is_read_in_step(module: PythonModule, node: ast.expr, reader: ast.Call) -> 
         for part in module.walk(value)
         if isinstance(part, ast.Call)
     )
+
+
+def is_helper(function: ast.FunctionDef) -> bool:
+    """Whether the name of a function is one of those that a step calls."""
+    return _HELPERS.search(function.name) is not None
+
+
+def is_called_often(module: PythonModule, reader: ast.expr) -> bool:
+    """Whether a model, a helper of steps or a loop that always copies runs *reader*."""
+    if forward_of(module, reader) is not None:
+        return True
+    function = repeated_call_of(module, reader)
+    if function is not None and is_helper(function):
+        return True
+    steps, loop = steps_of(module), module.loop_around(reader)
+    if loop is None or not steps.is_repeated(reader) or not steps.runs_always(reader):
+        return False
+    around = module.function_of(reader)
+    loops = module.loops_around(reader)
+    once = _ONCE.search(getattr(around, "name", "")) or any(
+        _WEIGHTS.search(ast.unparse(each.iter)) for each in loops if isinstance(each, ast.For)
+    )
+    return not once and works_on_gpu(module)
+
+
+# Functions that a step calls, going by their names.
+_HELPERS = re.compile(
+    r"(?:^|_)(?:masks?|loss|losses|clip|accuracy|norm|length|lengths|pad|add|push|store|insert|observe|act|predict|collect"
+    r"|update|step)(?:_|$)"
+)
+_ONCE = re.compile(
+    r"save|load|convert|export|dump|init|merge|quant|prun|state|plot|log|vis|show|display",
+    re.IGNORECASE,
+)
+_WEIGHTS = re.compile(
+    r"items\(\)|state|param|layers|modules|children|weights|keys\(\)|ckpt|checkpoint|blocks"
+)
 
 
 def _is_loss(module: PythonModule, node: ast.expr, reader: ast.expr) -> bool:

@@ -76,7 +76,15 @@ class Steps:
     def runs_always(self, node: ast.AST) -> bool:
         """Whether each round of the loop around *node* reaches it, by no condition."""
         loop = self.module.loop_around(node)
-        return loop is not None and self._every_step(node, ({loop},)) is loop
+        if loop is None or self._every_step(node, ({loop},)) is not loop:
+            return False
+        # for ...: if step % 10: continue
+        return not any(
+            isinstance(statement, ast.If)
+            and isinstance(statement.body[-1], ast.Continue)
+            and (statement.end_lineno or 0) < getattr(node, "lineno", 0)
+            for statement in loop.body
+        )
 
     def is_outer(self, loop: ast.AST) -> bool:
         """Whether *loop* is one of epochs: a loop over batches is within it."""
@@ -106,13 +114,15 @@ class Steps:
     def is_chosen_once(self, branch: ast.If | ast.IfExp) -> bool:
         """Whether a condition stays what it is from round to round: settings, names that no round binds."""
         test = branch.test
+        if isinstance(branch, ast.If) and _fills_in(branch):
+            return False
         if _is_setting(test):
             return True
-        if any(isinstance(part, _CHANGES) for part in self.module.walk(test)):
+        if any(_may_change(part) for part in self.module.walk(test)):
             return self._is_always(test)
         around = self.module.loop_around(branch) or self.module.function_of(branch)
         bound = self.module.bound_in(around) if isinstance(around, ast.stmt) else set()
-        names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+        names = set(_names_that_decide(test))
         if not names or names & bound:
             return False
         parts = test.values if isinstance(test, ast.BoolOp) else [test]
@@ -436,8 +446,11 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
             return None
         if isinstance(above, ast.FunctionDef):
             around = module.parents.get(above)
-            is_step = _STEPS_OF_MODEL.match(above.name) is not None
-            return above if is_step and tensors.is_model(around) else None
+            if above.name == "step" and isinstance(around, ast.ClassDef):
+                bases = map(module.name_of, around.bases)
+                return above if any(base.endswith("Optimizer") for base in bases) else None
+            beside = _BESIDE_STEPS.match(above.name) or _ONCE.search(above.name)
+            return above if not beside and tensors.is_model(around) else None
         inner = above
     return None
 
@@ -450,14 +463,70 @@ _ONCE = re.compile(
     r"|^__(?!call__)\w+__$|_init$|setup|precompute|benchmark|_test$|_demo$|cache|export|onnx|checkpoint|schedule",
     re.IGNORECASE,
 )
-# What a model computes with in each step. Not once for each object, nor to write reports.
-_STEPS_OF_MODEL = re.compile(
-    r"_?(?:forward|training_step|compute_loss|loss|encode|decode|attend|attention|sample|generate|inference|infer|predict"
-    r"|render|step|update|evaluate_actions|get_action|act|query|parse_batch|__call__|run|p_losses|q_sample|p_sample)"
-    r"(?:_\w+)?$"
+# Methods of a model that no step calls: they set up, describe or change it.
+_BESIDE_STEPS = re.compile(
+    r"^_?(?:get|set|count|num|print|extra|is|has|configure|on|state|named|parameters|freeze|unfreeze|enable|disable|add"
+    r"|remove|replace|resize|crop|fuse|merge|train|eval|half|to|cuda|cpu|mark|sanity|check|validate|describe|info|repr|version"
+    r"|group|optimi[sz]er|find|pack|grow|shrink|upsample_volume|update_stepsize|mesh|extract|reset|clear|tie|prune)(?:_|$)"
 )
 # Parts of a condition that may change from round to round.
 _CHANGES = (ast.Call, ast.BinOp, ast.Subscript, ast.NamedExpr)
+
+
+def _fills_in(branch: ast.If) -> bool:
+    """Whether *branch* makes what is missing once: ``if self.table is None: self.table = ...``."""
+    tested = ast.unparse(branch.test)
+    if "hasattr(" in tested:
+        return True
+    if "None" not in tested:
+        return False
+    missing = {
+        ast.unparse(p) for p in ast.walk(branch.test) if isinstance(p, (ast.Name, ast.Attribute))
+    }
+    return any(
+        isinstance(statement, ast.Assign)
+        and any(ast.unparse(target) in missing for target in statement.targets)
+        for statement in branch.body
+    )
+
+
+def _names_that_decide(test: ast.expr) -> Iterator[str]:
+    """Yield the names of a condition, without those of which only the shape or the type is asked."""
+    looked: list[ast.AST] = [test]
+    while looked:
+        part = looked.pop()
+        if isinstance(part, ast.Call) and not _may_change(part):
+            yield "size"  # of something: as steady as a setting
+        elif isinstance(part, ast.Attribute) and part.attr in (
+            "shape",
+            "ndim",
+            "dtype",
+            "device",
+            "training",
+        ):
+            yield part.attr
+        elif isinstance(part, ast.Name):
+            yield part.id
+        else:
+            looked.extend(ast.iter_child_nodes(part))
+
+
+def _may_change(part: ast.AST) -> bool:
+    """Whether a part of a condition may differ from round to round; shapes and types seldom do."""
+    if isinstance(part, ast.Call):
+        called = getattr(part.func, "attr", getattr(part.func, "id", ""))
+        return called not in (
+            "size",
+            "dim",
+            "numel",
+            "len",
+            "isinstance",
+            "callable",
+            "exists",
+        )
+    if isinstance(part, ast.Subscript):
+        return getattr(part.value, "attr", "") != "shape"
+    return isinstance(part, _CHANGES)
 
 
 def _asks_for_none(test: ast.expr) -> bool:

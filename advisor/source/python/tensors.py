@@ -130,6 +130,9 @@ _COMMON_METHODS = frozenset(
     ("step", "train", "eval", "forward", "backward", "update", "reset", "to", "get", "close")
 )
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_DEFAULT_ON_GPU = re.compile(
+    rb"set_default_tensor_type\(['\"]?torch\.cuda|set_default_device\(['\"]cuda"
+)
 _DEEPEST = 120
 _MOST_BASES = 4  # one class of the file below the other
 # Without one of these nothing of a file is known to be on a GPU, or to be on its way there.
@@ -164,6 +167,7 @@ class Tensors:
             word in module.text.content
             for word in (b"set_default_device", b"set_default_tensor_type", b"with torch.device(")
         )
+        self._default_on_gpu = bool(_DEFAULT_ON_GPU.search(module.text.content))
         for node in module.nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._functions.setdefault(node.name, []).append(node)
@@ -196,6 +200,12 @@ class Tensors:
         """Whether a class is a model of PyTorch, by what it inherits in this file."""
         if not isinstance(around, ast.ClassDef) or depth > _MOST_BASES:
             return False
+        # class Network(Renderer), whose base stands in another file
+        if around.bases and any(
+            isinstance(part, ast.FunctionDef) and part.name == "forward" and not part.decorator_list
+            for part in around.body
+        ):
+            return True
         return any(
             base.endswith(("Module", "Model")) or self.is_model(self._classes.get(base), depth + 1)
             for base in map(self.module.name_of, around.bases)
@@ -581,10 +591,16 @@ class Tensors:
         name = self.module.name_of(call.func)
         if name.startswith(("torch.", "numpy.", "cupy.")):
             return self._of_library(call, name, given)
+        if name.startswith("xp.") and "cupy" in self.module.imports:
+            return self._of_cupy(name)  # CuPy, or NumPy where there is no GPU
         if name == "self.register_buffer" and call.args and self._class is not None:
             buffer = call.args[0]
             if isinstance(buffer, ast.Constant) and isinstance(buffer.value, str):
-                self._attributes.setdefault(self._class, {})[buffer.value] = _LIKELY_ON_GPU
+                # A buffer moves with its model, and is surely a tensor where it is made here.
+                made = len(call.args) > 1 and isinstance(call.args[1], ast.Call)
+                self._attributes.setdefault(self._class, {})[buffer.value] = (
+                    _ON_GPU if made else _LIKELY_ON_GPU
+                )
             return None
         if owner is None and isinstance(call.func, ast.Name):
             owner_by_name = self._name(call.func.id, names)
@@ -794,6 +810,8 @@ class Tensors:
         pinned = argument(call, "pin_memory")
         if pinned is not None:
             return Value(Kind.TENSOR, _pinning(call), maker=call, data=data, random=random)
+        if self._default_on_gpu and name != "torch.from_numpy":
+            return Value(Kind.TENSOR, Place.GPU, maker=call, data=data, random=random)
         if self._default_elsewhere:
             return _SOMEWHERE
         return Value(Kind.TENSOR, Place.PAGEABLE, maker=call, data=data, random=random)
@@ -830,7 +848,7 @@ def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, V
 
 
 def _says_cpu(module: PythonModule) -> bool:
-    """Whether a file without the word "cuda" names the host as its device."""
+    """Whether a file without the word "cuda" names the host as its device, not only where none is given."""
     return any(
         isinstance(value, ast.Constant) and value.value == "cpu"
         for name, values in module.assigned.items()
@@ -840,6 +858,7 @@ def _says_cpu(module: PythonModule) -> bool:
             assigned,
             *(assigned.args if isinstance(assigned, ast.Call) else ()),
         )
+        if not any(isinstance(above, ast.If) for above in module.ancestors(assigned))
     )
 
 
@@ -886,8 +905,8 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
         # One of the two has no value only where nothing is known: "cuda" if ... else None.
         known = first if first is not None else second
         is_gpu = known is not None and known.kind is Kind.DEVICE and known.place is Place.GPU
-        # A loader that only some runs make is one where it is used.
-        is_loader = known is not None and known.kind is Kind.LOADER
+        # A loader that only some runs make is one where it is used, and so is its batch.
+        is_loader = known is not None and known.kind in (Kind.LOADER, Kind.BATCH)
         return known if first is second or is_gpu or is_loader else None
     if first.kind is not second.kind:
         # device = 0 if ... else "cpu"

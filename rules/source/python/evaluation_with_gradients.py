@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.evaluation import run_behind
 from gpuadvise.advisor.source.python.steps import is_test, steps_of, without_gradients, works_on_gpu
 from gpuadvise.advisor.source.python.tensors import Kind, tensors_of
 from gpuadvise.advisor.thresholds import number
@@ -83,44 +84,13 @@ def _behind_eval(module: PythonModule) -> Iterator[Diagnostic]:
         model, function = ast.unparse(switch.func.value), module.function_of(switch)
         if without_gradients(module, switch) or _is_called_without(module, function):
             continue
-        run = _run_behind(module, statement, model)
+        run = run_behind(module, statement, model)
         if run is not None and not without_gradients(module, run):
             yield module.diagnostic(
                 "evaluation-with-gradients", run,
                 "Nothing goes backward behind eval(), yet this call records a graph: its activations stay in memory.",
                 _ACTION.replace("the loop", "the call"),
             )  # fmt: skip
-
-
-def _run_behind(module: PythonModule, switch: ast.Expr, model: str) -> ast.Call | None:
-    """Return the first call of *model* behind *switch* in its block, None where gradients may be meant."""
-    around = module.parents.get(switch)
-    block: list[ast.stmt] = next(
-        (
-            b
-            for b in (getattr(around, name, None) for name in ("body", "orelse"))
-            if b and switch in b
-        ),
-        [],
-    )
-    run: ast.Call | None = None
-    for statement in block[block.index(switch) + 1 :] if block else ():
-        for part in module.walk(statement):
-            if not isinstance(part, ast.Call):
-                continue
-            name = getattr(part.func, "attr", getattr(part.func, "id", ""))
-            if name in _GOES_BACKWARD or any(k.arg == "requires_grad" for k in part.keywords):
-                return None
-            is_run = run is None and isinstance(statement, (ast.Assign, ast.Expr, ast.Return))
-            if is_run and ast.unparse(part.func) == model and part.args:
-                run = part
-    return run
-
-
-_GOES_BACKWARD = frozenset(
-    ("backward", "grad", "requires_grad_", "step", "train", "enable_grad", "retain_grad", "jacobian", "trace",
-     "register_hook", "register_full_backward_hook", "set_grad_enabled")
-)  # fmt: skip
 
 
 def _is_module(call: ast.Call) -> bool:

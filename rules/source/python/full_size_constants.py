@@ -33,12 +33,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     seen: set[ast.AST] = set()
     for call in module.calls:
         name = module.name_of(call.func)
-        if name in _BOUNDS and len(call.args) == _OF_BOUND:
-            sides = call.args
-        elif name == "torch.where" and len(call.args) == _OF_WHERE:
-            sides = call.args[1:]
-        else:
-            continue
+        match call.args:
+            case [_, _] if name in _BOUNDS:
+                sides = call.args
+            case [_, first, second] if name == "torch.where":
+                sides = [first, second]
+            case _:
+                continue
         constants = [side for side in sides if _is_constant(module, side, call)]
         function = module.function_of(call)
         if len(constants) == 1 and function not in seen:
@@ -48,9 +49,6 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "A tensor of the full size is filled with one value and read again, where the value itself would do.",
                 _ACTION,
             )  # fmt: skip
-
-
-_OF_BOUND, _OF_WHERE = 2, 3  # arguments
 
 
 def _is_constant(module: PythonModule, node: ast.expr, user: ast.Call) -> bool:
@@ -114,7 +112,7 @@ RULE = source_rule(
     topic=Topic.MEMORY,
     priority=Priority.LOW,
     why="Filling and reading such a tensor takes as much memory traffic as the operation itself, and a launch.",
-    when="torch.max, torch.min or torch.where takes a tensor that zeros_like, ones_like or full_like made for it alone.",
+    when="A call of torch.max, torch.min or torch.where takes a tensor that zeros_like, ones_like or full_like made for it alone.",
     citations=pytorch_tuning_guide(),
     seen="torch.max(x, torch.zeros_like(x))",
     file="train.py",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.reads import How, reads_of
+from gpuadvise.advisor.source.python.reads import How, is_called_often, is_helper, reads_of
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_test,
     may_work_on_gpu,
+    repeated_call_of,
     steps_of,
     where_on_gpu,
     works_on_gpu,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
+    from gpuadvise.advisor.source.python.reads import Read
 
 _ACTIONS = {
     How.NUMBER: "Keep it as a tensor of the GPU, and read it once behind the loop.",
@@ -49,6 +51,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     steps = steps_of(module)
     sized: set[ast.AST] = set()
+    before = 0, How.NUMBER
     for read in reads_of(module):
         if steps.training_loop(read.node) is not None and read.how is not How.SIZED:
             continue
@@ -58,25 +61,38 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             if around in sized:
                 continue
             sized.add(around)
-        if steps.evaluation_loop(read.node) is not None:
-            place = "each batch"
-        elif forward_of(module, read.node) is not None:
-            place = "each call"
-        elif not works_on_gpu(module):
+        place = _place(module, read)
+        if place is None or (read.node.lineno, read.how) == before:
             continue
-        elif steps.training_loop(read.node) is not None:
-            place = "each step"
-        elif read.sure and steps.is_repeated(read.node) and steps.runs_always(read.node):
-            place = "each iteration"
-        elif _is_in_helper(module, read.node):
-            place = "each call"
-        else:
-            continue
+        before = read.node.lineno, read.how  # the second of a line finds the GPU idle
         yield module.diagnostic(
             "hidden-synchronizations", read.node,
             where_on_gpu(module, _WORDS.get(read.how, _WAITS).format(place)),
             _ACTIONS[read.how],
         )  # fmt: skip
+
+
+def _place(module: PythonModule, read: Read) -> str | None:
+    """Return what is repeated around *read*; None where nothing is, or where no GPU is known to be used."""
+    steps = steps_of(module)
+    if steps.evaluation_loop(read.node) is not None:
+        return "each batch"
+    if forward_of(module, read.node) is not None:
+        return "each call"
+    # .cpu() says itself that a GPU is meant.
+    if not works_on_gpu(module) and read.how is not How.COPY:
+        return None
+    if steps.training_loop(read.node) is not None:
+        return "each step"
+    meant = read.sure or (read.how is How.COPY and is_called_often(module, read.node))
+    if meant and steps.is_repeated(read.node) and steps.runs_always(read.node):
+        return "each iteration"
+    if _is_in_helper(module, read.node):
+        return "each call"
+    function = repeated_call_of(module, read.node) if not read.sure else None
+    if function is not None and (read.how is How.TESTED or is_helper(function)):
+        return "each call"
+    return None
 
 
 def _is_in_helper(module: PythonModule, node: ast.expr) -> bool:

@@ -34,7 +34,11 @@ _ONCE = re.compile(
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``for p, q in zip(model.parameters(), average.parameters()): q.mul_(decay).add_(p)``, in what runs each step."""
     words = module.text.content
-    if b"param" not in words or is_test(module) or not may_work_on_gpu(module):
+    if (
+        (b"parameters()" not in words and b"params" not in words)
+        or is_test(module)
+        or not may_work_on_gpu(module)
+    ):
         return
     for loop in module.nodes:
         if not isinstance(loop, ast.For) or not _is_over_parameters(module, loop):
@@ -52,9 +56,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _is_over_parameters(module: PythonModule, loop: ast.For) -> bool:
     """Whether *loop* runs over the parameters of a model or of an optimiser's group."""
-    looked, depth = [loop.iter], 0
-    while looked and depth < _LONGEST_CHAIN:
-        depth += 1
+    looked = [loop.iter]
+    for _ in range(3):  # names behind names
         further: list[ast.expr] = []
         for top in looked:
             for part in module.walk(top):
@@ -70,6 +73,8 @@ def _is_over_parameters(module: PythonModule, loop: ast.For) -> bool:
                 ):
                     return True
                 if isinstance(part, ast.Name):
+                    if _PARAMETERS.match(part.id) and part.id in _given_to(module, loop):
+                        return True
                     function = module.function_of(loop)
                     further += [
                         value
@@ -80,7 +85,13 @@ def _is_over_parameters(module: PythonModule, loop: ast.For) -> bool:
     return False
 
 
-_LONGEST_CHAIN = 3  # names behind names
+def _given_to(module: PythonModule, loop: ast.For) -> set[str]:
+    """Return the arguments of the function around *loop*."""
+    function = module.function_of(loop)
+    return {a.arg for a in function.args.args} if isinstance(function, ast.FunctionDef) else set()
+
+
+_PARAMETERS = re.compile(r"(?:.*_)?param(?:eter)?s$")
 
 
 def _updates(module: PythonModule, loop: ast.For) -> bool:

@@ -47,16 +47,24 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if isinstance(function, ast.FunctionDef) and _is_linear(module, call):
             of_input = projections.setdefault((function, call.args[0].id), {})
             of_input.setdefault(role, call)
-            if len(of_input) == _ALL:
+            if set(of_input) == {"q", "k", "v"} or (
+                set(of_input) == {"k", "v"} and _projects_queries(projections, function)
+            ):
                 yield module.diagnostic(
                     "separate-projections", min(of_input.values(), key=lambda c: (c.lineno, c.col_offset)),
-                    "Three products read the same input, where one of all their columns would.",
+                    f"{'Three' if 'q' in of_input else 'Two'} products read the same input, where one of all their columns would.",
                     _ACTION,
                 )  # fmt: skip
                 return
 
 
-_ALL = 3  # query, key, value
+def _projects_queries(
+    projections: dict[tuple[ast.AST, str], dict[str, ast.Call]], function: ast.AST
+) -> bool:
+    """Whether *function* projects queries of another input."""
+    return any(
+        around is function and set(roles) == {"q"} for (around, _), roles in projections.items()
+    )
 
 
 def _role(call: ast.Call) -> str | None:
@@ -120,7 +128,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="One wide product fills the GPU better than three narrow ones, and reads its input once.",
-    when="A class makes query, key and value by three linear layers of the same input.",
+    when="A class makes query, key and value, or key and value, by linear layers of the same input.",
     citations=pytorch_tuning_guide(),
     seen="self.q(x), self.k(x), self.v(x)",
     file="train.py",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _OTHER_VENDORS = (b"torch_xla", b"torch_npu", b"habana", b"intel_extension", b'"xpu', b'"npu', b'"hpu', b"_mlu",
                   b"'xpu", b"'npu", b"'hpu", b"torch.xpu", b"torch.hpu")  # fmt: skip
 # Reads behind these in one loop find the GPU idle already.
-MOST = number(4, "reads of one loop that are reported", "", "our judgement")
+MOST = number(6, "reads of one loop that are reported", "", "our judgement")
 _ACTIONS = {
     How.NUMBER: "Keep it as a tensor (.detach()), and read it once per epoch, or every n steps.",
     How.SUM: "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps.",

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
 
-_ACTION = "Call torch.nn.functional.{}: one kernel, and a backward pass of one kernel."
-_GELU_TANH = 0.044715
+_ACTION = (
+    "Call torch.nn.functional.silu, gelu or mish: one kernel, and a backward pass of one kernel."
+)
 _COMPILERS = (b"torch.compile", b"jit.script", b"torch.fx", b"autograd.Function")
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``x * torch.sigmoid(x)``, ``0.5 * x * (1 + torch.erf(x / 2**0.5))`` and GELU by ``torch.tanh``."""
     words = module.text.content
+    if not any(word in words for word in (b"sigmoid", b"erf", b"tanh")):
+        return
     if is_test(module) or not may_work_on_gpu(module) or any(word in words for word in _COMPILERS):
         return
     for node in module.nodes:
@@ -38,7 +41,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             yield module.diagnostic(
                 "unfused-activations", node,
                 "Each operation of this activation is a kernel of its own, and autograd keeps what lies between them.",
-                _ACTION.format(fused),
+                f"Call torch.nn.functional.{fused}: one kernel, and a backward pass of one kernel.",
             )  # fmt: skip
 
 
@@ -52,11 +55,9 @@ def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
             factors[at : at + 1] = [factor.left, factor.right]
         else:
             at += 1
-    if len(factors) > _MOST_FACTORS:
-        return None
     texts = {ast.unparse(f) for f in factors if isinstance(f, (ast.Name, ast.Attribute))}
     for factor in factors:
-        if isinstance(factor, ast.Call) and len(factors) == _OF_TWO:
+        if isinstance(factor, ast.Call) and not factors[2:]:
             given = _argument(module, factor, "sigmoid")
             if given is not None and ast.unparse(given) in texts:
                 return "silu(x)"
@@ -64,21 +65,15 @@ def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
             inner = _argument(module, given, "softplus") if given is not None else None
             if inner is not None and ast.unparse(inner) in texts:
                 return "mish(x)"
-        half = any(isinstance(f, ast.Constant) and f.value == _HALF for f in factors)
+        half = not factors[3:] and "0.5" in map(ast.unparse, factors)
         if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Add) and half:
             for side in (factor.left, factor.right):
                 if _argument(module, side, "erf") is not None:
                     return "gelu(x)"
                 given = _argument(module, side, "tanh")
-                if given is not None and any(
-                    isinstance(part, ast.Constant) and part.value == _GELU_TANH
-                    for part in module.walk(given)
-                ):
+                if given is not None and "0.044715" in ast.unparse(given):
                     return 'gelu(x, approximate="tanh")'
     return None
-
-
-_MOST_FACTORS, _OF_TWO, _HALF = 3, 2, 0.5
 
 
 def _argument(module: PythonModule, node: ast.expr, name: str) -> ast.expr | None:

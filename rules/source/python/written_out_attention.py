@@ -80,20 +80,18 @@ def _is_product(node: ast.AST) -> bool:
 
 def _is_einsum(node: ast.AST) -> bool:
     """Whether *node* is ``einsum("b i d, b j d -> b i j", q, k)``: a sum over an axis of two tensors."""
-    if not isinstance(node, ast.Call) or len(node.args) != _OF_TWO:
+    if not isinstance(node, ast.Call):
         return False
     if getattr(node.func, "attr", getattr(node.func, "id", "")) != "einsum":
         return False
-    subscripts = node.args[0]
-    if not isinstance(subscripts, ast.Constant) or not isinstance(subscripts.value, str):
-        return False
-    sides, arrow, result = subscripts.value.partition("->")
+    match node.args:
+        case [ast.Constant(value=str(subscripts)), _, _]:
+            sides, arrow, result = subscripts.partition("->")
+        case _:
+            return False
     first, _, second = sides.partition(",")
     summed = set(first) & set(second) - set(result) - {" ", "."}
     return bool(arrow and summed)
-
-
-_OF_TWO = 3  # arguments of einsum: the subscripts and two tensors
 
 
 def _is_of_product(function: ast.FunctionDef, scores: ast.expr, before: ast.Call) -> bool:

@@ -115,7 +115,7 @@ class Cross(nn.Module):
         self.value = nn.Linear(n, n)
 
     def forward(self, x, context):
-        return attend(self.query(x), self.key(context), self.value(context))
+        return attend(self.query(x), self.key(context), self.value(x + context))
 
 
 # case: convolutions

@@ -40,3 +40,20 @@ class More(nn.Module):
 
     def forward(self, x, scale):
         return self.query(x, scale), self.key(x, scale), self.value(x, scale)
+
+
+# ---
+# case: keys and values of another input
+from torch import nn
+
+
+class Across(nn.Module):
+    def __init__(self, n):
+        self.to_q = nn.Linear(n, n)
+        self.to_k = nn.Linear(n, n)
+        self.to_v = nn.Linear(n, n)
+
+    def forward(self, x, context):
+        q = self.to_q(x)
+        k = self.to_k(context)  # expect: separate-projections
+        return attend(q, k, self.to_v(context))
