@@ -31,6 +31,7 @@ class How(StrEnum):
     COPY = "copy"  # .cpu(), .tolist()
     PRINTED = "printed"
     TESTED = "tested"
+    ELEMENT = "element"  # [int(i) for i in tensor]
     SIZED = "sized"  # x[mask], nonzero: how much comes out has to be known
 
 
@@ -111,6 +112,8 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             # numpy() takes no tensor of a GPU: what is only likely to be one is not.
             if sure or (sure is False and name != "numpy"):
                 yield Read(call, How.COPY, sure)
+        elif _is_of_element(module, call):
+            yield Read(call, How.ELEMENT, True)
         elif module.name_of(call.func) in _CONVERSIONS and call.args:
             sure = _on_gpu(module, call.args[0], call)
             if sure or (sure is False and module.name_of(call.func).startswith("math.")):
@@ -185,6 +188,27 @@ _TENSOR_ONLY = (
     "norm",
     "abs",
 )
+
+
+def _is_of_element(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* is ``int(i)`` for each i of a tensor of the GPU, in a list that is written in one line."""
+    if getattr(call.func, "id", "") not in ("int", "float", "bool") or not call.args:
+        return False
+    element = call.args[0]
+    for above in module.ancestors(call):
+        if isinstance(above, (ast.ListComp, ast.GeneratorExp, ast.SetComp)):
+            each = above.generators[0]
+            value = tensors_of(module)[each.iter]
+            is_target = isinstance(each.target, ast.Name) and isinstance(element, ast.Name)
+            return (
+                is_target
+                and getattr(each.target, "id", "") == getattr(element, "id", "-")
+                and value is not None
+                and _is_on_gpu(value)
+            )
+        if isinstance(above, ast.stmt):
+            return False
+    return False
 
 
 def _is_of_tensor(module: PythonModule, test: ast.expr) -> bool:

@@ -34,6 +34,7 @@ _ACTIONS = {
     How.COPY: "Collect on the GPU and copy once behind the loop, or copy to pinned memory with non_blocking=True.",
     How.PRINTED: "Print every n steps, or behind the loop.",
     How.TESTED: "Decide on the GPU (torch.where, masks), or test every n steps; checks for NaN belong behind a switch.",
+    How.ELEMENT: "Copy all of them at once: tensor.tolist().",
     How.SIZED: "Keep the shape: torch.where(mask, x, 0), masked_fill or a factor; or take mask.nonzero() once and "
     "index with it everywhere.",
 }
@@ -53,7 +54,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     sized: set[ast.AST] = set()
     before = 0, How.NUMBER
     for read in reads_of(module):
-        if steps.training_loop(read.node) is not None and read.how is not How.SIZED:
+        if steps.training_loop(read.node) is not None and read.how not in (
+            How.SIZED,
+            How.ELEMENT,
+        ):
             continue
         if read.how is How.SIZED:
             # One of a function: what is mended there is the mask that they share.
@@ -75,6 +79,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 def _place(module: PythonModule, read: Read) -> str | None:
     """Return what is repeated around *read*; None where nothing is, or where no GPU is known to be used."""
     steps = steps_of(module)
+    if read.how is How.ELEMENT:
+        return "each element"
     if steps.evaluation_loop(read.node) is not None:
         return "each batch"
     if forward_of(module, read.node) is not None:

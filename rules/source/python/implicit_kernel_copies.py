@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test
+from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -22,7 +23,7 @@ _KEEPS = ("asarray", "to_device", "device_array")
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """``kernel[blocks, threads](x)`` where x is an array of NumPy."""
+    """``kernel[blocks, threads](x)``, or a universal function of the GPU, where x is an array of NumPy."""
     if b"numba" not in module.text.content or is_test(module):
         return
     kernels = {
@@ -30,9 +31,16 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         for node in module.nodes
         if isinstance(node, ast.FunctionDef) and any(map(_is_jit(module), node.decorator_list))
     }
+    ufuncs = {
+        node.name
+        for node in module.nodes
+        if isinstance(node, ast.FunctionDef)
+        and any(_is_ufunc(module, decorator) for decorator in node.decorator_list)
+    }
     for call in module.calls:
-        launched = call.func.value if isinstance(call.func, ast.Subscript) else None
-        if not isinstance(launched, ast.Name) or launched.id not in kernels:
+        launched = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+        named = ufuncs if launched is call.func else kernels
+        if not isinstance(launched, ast.Name) or launched.id not in named:
             continue
         names = [a.id for a in call.args if isinstance(a, ast.Name) and _is_array(module, a)]
         if names:
@@ -50,6 +58,15 @@ def _is_jit(module: PythonModule) -> Callable[[ast.expr], bool]:
         return module.name_of(called) == "numba.cuda.jit"
 
     return decides
+
+
+def _is_ufunc(module: PythonModule, decorator: ast.expr) -> bool:
+    """Whether *decorator* is ``vectorize([...], target="cuda")``, or ``guvectorize``."""
+    if not isinstance(decorator, ast.Call):
+        return False
+    target = argument(decorator, "target")
+    is_cuda = isinstance(target, ast.Constant) and target.value == "cuda"
+    return is_cuda and module.name_of(decorator.func) in ("numba.vectorize", "numba.guvectorize")
 
 
 def _is_array(module: PythonModule, name: ast.Name) -> bool:

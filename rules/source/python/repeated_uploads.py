@@ -74,8 +74,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
     """Whether a function that a server or trainer calls in each step uploads what it is given, by its name."""
     name = getattr(module.function_of(call), "name", "")
-    data = tensors_of(module)[call]
-    maker = data.maker if data is not None and data.maker is not None else call
+    moved = call.func.value if isinstance(call.func, ast.Attribute) else call
+    values = (tensors_of(module)[moved], tensors_of(module)[call])
+    maker = next((v.maker for v in values if v is not None and v.maker is not None), call)
     constant = not maker.args or isinstance(maker.args[0], ast.Constant)
     if (
         maker.args

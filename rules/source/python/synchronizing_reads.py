@@ -53,7 +53,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     counts: dict[ast.AST, int] = {}
     for read in reads_of(module):
         loop = steps.training_loop(read.node)
-        if loop is None or steps.evaluation_loop(read.node) is not None or read.how is How.SIZED:
+        if (
+            loop is None
+            or steps.evaluation_loop(read.node) is not None
+            or read.how in (How.SIZED, How.ELEMENT)
+        ):
             continue
         counts[loop] = counts.get(loop, 0) + 1
         if counts[loop] <= MOST:

@@ -1,6 +1,6 @@
 # case: an array of NumPy
 import numpy as np
-from numba import cuda
+from numba import cuda, vectorize
 
 
 @cuda.jit
@@ -138,3 +138,31 @@ def plain(x):
 def call_plain():
     x = np.zeros(9)
     return plain(x)
+
+
+# case: a universal function
+@vectorize(["float32(float32)"], target="cuda")
+def root(x):
+    return x**0.5
+
+
+def call_universal():
+    x = np.ones(9)
+    return root(x)  # expect: implicit-kernel-copies
+
+
+# case: a universal function of the host
+@vectorize(["float32(float32)"])
+def host_root(x):
+    return x**0.5
+
+
+def call_host():
+    x = np.ones(9)
+    return host_root(x)
+
+
+# case: a universal function, and an array of the GPU
+def call_on_device():
+    x = cuda.to_device(values)
+    return root(x)
