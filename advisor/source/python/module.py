@@ -85,9 +85,19 @@ class PythonModule:
 
     def walk(self, top: ast.AST) -> Iterator[ast.AST]:
         """Yield *top* and the nodes below it; what stands in nested ones is walked again and again."""
-        for node in ast.walk(top):
-            self.count_work(1)
+        reached = [top]
+        for node in reached:  # which grows meanwhile
+            self._until_look -= 1
+            if self._until_look < 0:
+                self.count_work(0)
             yield node
+            fields = _CHILDREN.get(type(node))
+            for name in _fields_of(type(node)) if fields is None else fields:
+                child = getattr(node, name, None)
+                if type(child) is list:
+                    reached += filter(None, child)
+                elif child is not None:
+                    reached.append(child)
 
     def values_of(self, name: str) -> list[ast.expr]:
         """Return what the file assigns to *name*."""
@@ -247,9 +257,7 @@ def _walked(module: PythonModule) -> PythonModule:
         first = len(stack)
         kind = type(node)
         fields = _CHILDREN.get(kind)
-        if fields is None:
-            fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _NO_NODES)
-        for name in fields:
+        for name in _fields_of(kind) if fields is None else fields:
             child = getattr(node, name, None)
             if child is None:
                 continue
@@ -277,6 +285,12 @@ _NO_NODES = frozenset(
      "simple", "is_async", "conversion", "rest", "kwd_attrs", "type_ignores", "type_params", "lineno")
 )  # fmt: skip
 _CHILDREN: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: (), ast.MatchSingleton: ()}
+
+
+def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Return the fields of *kind* that hold nodes, and keep them."""
+    fields = _CHILDREN[kind] = tuple(name for name in kind._fields if name not in _NO_NODES)
+    return fields
 
 
 def _note_assign(module: PythonModule, node: ast.Assign) -> None:

@@ -148,7 +148,7 @@ class Steps:
                 continue
             if node.name == "training_step" and node not in self.functions:
                 returned = [
-                    s.value for s in ast.walk(node) if isinstance(s, ast.Return) and s.value
+                    s.value for s in self.module.walk(node) if isinstance(s, ast.Return) and s.value
                 ]
                 self.functions[node] = set(names_in(returned)) - {"self"}
             elif node.name in ("validation_step", "test_step"):
@@ -160,7 +160,7 @@ class Steps:
         holders: dict[ast.AST, set[str]] = {}
         stepping: set[ast.AST] = set()
         for call in self.module.calls:
-            losses = _losses(call)
+            losses = _losses(self.module, call)
             if losses is not None:
                 backward.append((call, losses))
             if _is_step(self.module, call) or _scales_loss(call):
@@ -231,7 +231,7 @@ class Steps:
                 continue
             for around in self.module.loops_around(node):
                 self._outer.add(around)
-            calls = (n for s in node.body for n in ast.walk(s) if isinstance(n, ast.Call))
+            calls = (n for s in node.body for n in self.module.walk(s) if isinstance(n, ast.Call))
             if node in moving or any(
                 (value := tensors[call.func]) is not None and value.kind is Kind.MODEL
                 for call in calls
@@ -563,7 +563,7 @@ def _is_setting(test: ast.expr) -> bool:
     return any(map(_SETTINGS.match, names[:-1])) and not _RARE.search(names[-1])
 
 
-def _losses(call: ast.Call) -> set[str] | None:
+def _losses(module: PythonModule, call: ast.Call) -> set[str] | None:
     """Return the names of what *call* sends backward, None where it sends nothing."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _BACKWARDS:
         # loss.backward(), scaler.scale(loss).backward(), accelerator.backward(loss)
@@ -572,7 +572,7 @@ def _losses(call: ast.Call) -> set[str] | None:
         sent = [*call.args[:1]]
     else:
         return None
-    names = {n.id for part in sent for n in ast.walk(part) if isinstance(n, ast.Name)}
+    names = {n.id for part in sent for n in module.walk(part) if isinstance(n, ast.Name)}
     return names - {"self", "scaler", "accelerator", "fabric", "amp", "torch"}
 
 

@@ -511,7 +511,7 @@ class Tensors:
         bound = {
             part.id
             for generator in node.generators
-            for part in ast.walk(generator.target)
+            for part in self.module.walk(generator.target)
             if isinstance(part, ast.Name)
         }
         before = {name: names[name] for name in bound if name in names}

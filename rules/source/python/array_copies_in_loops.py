@@ -53,7 +53,7 @@ def _is_get(module: PythonModule, call: ast.Call) -> bool:
     return any(
         isinstance(part, ast.Call) and module.name_of(part.func).startswith("cupy.")
         for value in made
-        for part in ast.walk(value)
+        for part in module.walk(value)
     )
 
 

@@ -51,7 +51,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         if without_gradients(module, node) or _is_called_without(module, function):
             continue
-        inside = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+        inside = [n for n in module.walk(node) if isinstance(n, ast.Call)]
         if any(
             getattr(c.func, "attr", "") in ("backward", "grad", "requires_grad_", "step")
             for c in inside
@@ -119,7 +119,7 @@ def _generates(module: PythonModule, function: ast.AST, loop: ast.AST) -> bool:
     """Whether *loop* chooses token after token."""
     if not _GENERATES.search(getattr(function, "name", "")):
         return False
-    calls = {getattr(n.func, "attr", "") for n in ast.walk(loop) if isinstance(n, ast.Call)}
+    calls = {getattr(n.func, "attr", "") for n in module.walk(loop) if isinstance(n, ast.Call)}
     return bool(calls.intersection(_CHOOSES))
 
 

@@ -42,7 +42,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             loop is None
             or name not in map(ast.unparse, parts.elts)
-            or _is_made_anew(loop, above, name)
+            or _is_made_anew(module, loop, above, name)
         ):
             continue
         yield module.diagnostic(
@@ -52,7 +52,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _is_made_anew(loop: ast.AST, grown: ast.Assign, name: str) -> bool:
+def _is_made_anew(module: PythonModule, loop: ast.AST, grown: ast.Assign, name: str) -> bool:
     """Whether the loop gives *name* another value as well."""
     return any(
         isinstance(node, (ast.Assign, ast.For))
@@ -62,7 +62,7 @@ def _is_made_anew(loop: ast.AST, grown: ast.Assign, name: str) -> bool:
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             for part in (target.elts if isinstance(target, ast.Tuple) else [target])
         )
-        for node in ast.walk(loop)
+        for node in module.walk(loop)
     )
 
 

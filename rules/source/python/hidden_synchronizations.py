@@ -106,7 +106,9 @@ def _is_in_helper(module: PythonModule, node: ast.expr) -> bool:
     function = module.function_of(node)
     if getattr(function, "name", "main") == "main" or module.loop_around(node) is not None:
         return False
-    return any(isinstance(part, ast.Attribute) and part.attr == "cuda" for part in ast.walk(node))
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "cuda" for part in module.walk(node)
+    )
 
 
 CHECK = PythonCheck(

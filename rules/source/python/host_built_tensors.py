@@ -59,7 +59,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 def _is_filled(module: PythonModule, call: ast.Call) -> bool:
     """Whether the host writes elements of what *call* moves: on the GPU each would be a kernel."""
     moved = call.func.value if isinstance(call.func, ast.Attribute) else call
-    names = {part.id for part in ast.walk(moved) if isinstance(part, ast.Name)}
+    names = {part.id for part in module.walk(moved) if isinstance(part, ast.Name)}
     return any(
         isinstance(part, ast.Subscript)
         and isinstance(part.ctx, ast.Store)

@@ -31,8 +31,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     backward |= {n for name in list(backward) for n in names_in(module.assigned.get(name, []))}
     backward.discard("self")
     for loop, losses in steps.training.items():
-        made = _made_in(loop)
-        for node in ast.walk(loop):
+        made = _made_in(module, loop)
+        for node in module.walk(loop):
             kept = _kept(node)
             if kept is None:
                 continue
@@ -84,11 +84,11 @@ def _is_number(module: PythonModule, value: ast.expr) -> bool:
     )
 
 
-def _made_in(loop: ast.AST) -> set[str]:
+def _made_in(module: PythonModule, loop: ast.AST) -> set[str]:
     """Return the names that each round of *loop* makes anew."""
     return {
         target.id
-        for node in ast.walk(loop)
+        for node in module.walk(loop)
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)

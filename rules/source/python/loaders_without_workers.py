@@ -68,7 +68,7 @@ def _is_in_memory(module: PythonModule, loader: ast.Call) -> bool:
     return any(
         isinstance(part, ast.Call) and "TensorDataset" in module.name_of(part.func)
         for source in sources
-        for part in ast.walk(source)
+        for part in module.walk(source)
     )
 
 

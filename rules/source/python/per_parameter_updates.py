@@ -96,7 +96,7 @@ _PARAMETERS = re.compile(r"(?:.*_)?param(?:eter)?s$")
 
 def _updates(module: PythonModule, loop: ast.For) -> bool:
     """Whether the body computes what it writes into a parameter, not only copies."""
-    targets = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    targets = {part.id for part in module.walk(loop.target) if isinstance(part, ast.Name)}
     for statement in loop.body:
         for part in module.walk(statement):
             if isinstance(part, (ast.For, ast.While)):

@@ -43,16 +43,16 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if not isinstance(function, ast.FunctionDef) or function in seen:
             continue
         scores = call.args[0] if is_softmax and call.args else getattr(call.func, "value", None)
-        if scores is None or not _is_of_product(function, scores, call):
+        if scores is None or not _is_of_product(module, function, scores, call):
             continue
         weights = _name_given(module, call)
-        if weights is not None and _multiplies(function, weights, call):
+        if weights is not None and _multiplies(module, function, weights, call):
             seen.add(function)
             yield module.diagnostic(
                 "written-out-attention", call,
                 "Scores, their softmax and the products with them go through memory one after the other, quadratic in "
                 "the length of the sequence.",
-                _ACTION_RETURNED if _returns(function, weights) else _ACTION,
+                _ACTION_RETURNED if _returns(module, function, weights) else _ACTION,
             )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def _is_method(call: ast.Call) -> bool:
     return is_softmax and (bool(call.args) or argument(call, "dim") is not None)
 
 
-def _is_product(node: ast.AST) -> bool:
+def _is_product(module: PythonModule, node: ast.AST) -> bool:
     """Whether *node* is a matrix product with something transposed."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         sides = [node.left, node.right]
@@ -74,7 +74,7 @@ def _is_product(node: ast.AST) -> bool:
         isinstance(part, ast.Attribute)
         and part.attr in ("transpose", "mT", "T", "permute", "swapaxes")
         for side in sides
-        for part in ast.walk(side)
+        for part in module.walk(side)
     )
 
 
@@ -94,18 +94,20 @@ def _is_einsum(node: ast.AST) -> bool:
     return bool(arrow and summed)
 
 
-def _is_of_product(function: ast.FunctionDef, scores: ast.expr, before: ast.Call) -> bool:
+def _is_of_product(
+    module: PythonModule, function: ast.FunctionDef, scores: ast.expr, before: ast.Call
+) -> bool:
     """Whether *scores* come from a product of queries and keys, here or by names above."""
     values: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(function):
+    for node in module.walk(function):
         if isinstance(node, ast.Assign) and node.lineno <= before.lineno:
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     values.setdefault(target.id, []).append(node.value)
     looked = [scores]
     while looked:
-        for part in ast.walk(looked.pop()):
-            if _is_product(part):
+        for part in module.walk(looked.pop()):
+            if _is_product(module, part):
                 return True
             if isinstance(part, ast.Name):
                 looked += values.pop(part.id, ())
@@ -122,9 +124,11 @@ def _name_given(module: PythonModule, call: ast.Call) -> str | None:
     return None
 
 
-def _multiplies(function: ast.FunctionDef, weights: str, behind: ast.Call) -> bool:
+def _multiplies(
+    module: PythonModule, function: ast.FunctionDef, weights: str, behind: ast.Call
+) -> bool:
     """Whether a matrix product takes *weights* further down."""
-    for node in ast.walk(function):
+    for node in module.walk(function):
         if getattr(node, "lineno", 0) < behind.lineno:
             continue
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
@@ -142,16 +146,16 @@ def _multiplies(function: ast.FunctionDef, weights: str, behind: ast.Call) -> bo
         if any(
             isinstance(part, ast.Name) and part.id == weights
             for side in sides
-            for part in ast.walk(side)
+            for part in module.walk(side)
         ):
             return True
     return False
 
 
-def _returns(function: ast.FunctionDef, weights: str) -> bool:
+def _returns(module: PythonModule, function: ast.FunctionDef, weights: str) -> bool:
     return any(
         isinstance(part, ast.Name) and part.id == weights
-        for node in ast.walk(function)
+        for node in module.walk(function)
         if isinstance(node, ast.Return) and node.value is not None
         for part in (node.value.elts if isinstance(node.value, ast.Tuple) else [node.value])
     )
