@@ -35,6 +35,8 @@ _DEEPEST = 40
 _MOST_NAMESAKES = 200
 _INTEGER = re.compile(r"^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)$")
 _FLOATING = re.compile(r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?([fFlL]?)$")
+_COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
+_SPACE = re.compile(rb"[^\n]")
 _BUILTIN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 _CHANGES = ("assignment_expression", "update_expression")
 _ARITHMETIC = frozenset("+-*/%")
@@ -162,6 +164,7 @@ class CudaFile:
     _aliases: dict[frozenset[str], tuple[bytes, ...]] = field(default_factory=dict)
     _said: dict[bytes, bool] = field(default_factory=dict)
     _by_name: dict[str, list[SourceFunction]] | None = None
+    _code: bytes | None = None
 
     @property
     def launch_bounds(self) -> dict[str, int | None]:
@@ -181,6 +184,14 @@ class CudaFile:
         if known is None:
             known = self._said[words] = words in self.text.content
         return known
+
+    @property
+    def code(self) -> bytes:
+        """The text of the file with spaces in the place of comments; offsets stay."""
+        if self._code is None:
+            text = self.text.content
+            self._code = _COMMENT.sub(lambda match: _SPACE.sub(b" ", match[0]), text)
+        return self._code
 
     def matches(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether *pattern* stands anywhere in the file, be it in a comment."""

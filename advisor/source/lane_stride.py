@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ELEMENT_BYTES = {"int": 4, "uint": 4, "float": 4, "double": 8, "llong": 8, "ullong": 8}
 _DEEPEST = 30
 _INT_BITS = 32
+_LOADING = frozenset(("subscript_expression", "call_expression", "pointer_expression"))
+_LONGEST_CHAIN = 4  # names that lead to each other
 _STEPS = frozenset(("+=", "-=", "++", "--"))
 _SHORT_SIDES = frozenset(("blockDim.y", "blockDim.z"))
 
@@ -178,3 +180,27 @@ def is_thread_index(context: RuleContext, subscript: Node) -> bool:
         )
         and "threadIdx" in words
     )
+
+
+def is_made_of_thread(context: RuleContext, node: Node, depth: int = 0) -> bool:
+    """Whether *node* is arithmetic on the number of the thread, through names that hold it."""
+    if depth > _LONGEST_CHAIN:
+        return False
+    below = context.file.tree.below(node)
+    if any(part.kind in _LOADING for part in below):
+        return False
+    if "threadIdx.x" in context.at(node):
+        return True
+    for name in (part for part in below if part.kind == "identifier"):
+        variable = context.file.variable(context.at(name), name, context.function)
+        if variable is None or variable.parameter or variable.dimensions:
+            continue
+        if variable.numbers_threads:
+            return True
+        if (
+            variable.value is not None
+            and not variable.value.holds(name)
+            and is_made_of_thread(context, variable.value, depth + 1)
+        ):
+            return True
+    return False

@@ -19,6 +19,10 @@ _LAST_ERROR = re.compile(
     rb"getlasterror|peekatlasterror|getlastcudaerror|kernel_launch_check|check_last|cuda_check\(\)"
     rb"|last_error|cudacheckerror"
 )
+LAST_ERROR_WORDS = re.compile(_LAST_ERROR.pattern, re.IGNORECASE)
+_CHECK = re.compile(
+    r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
+)
 # Calls that wait for work of the GPU, or ask whether it is done.
 WAITING = frozenset(
     [
@@ -82,10 +86,28 @@ def _is_one_of_several(stream: str) -> bool:
 def asks_for_error_after(context: RuleContext, function: SourceFunction, node: Node) -> bool:
     """Whether *function* asks for the last error after *node*."""
     if function.last_check is None:
-        text = context.file.text.content[function.node.start : function.node.end].lower()
+        text = context.file.code[function.node.start : function.node.end].lower()
         checks = [match.start() for match in _LAST_ERROR.finditer(text)]
         function.last_check = function.node.start + checks[-1] if checks else 0
     return node.end <= function.last_check
+
+
+def asks_for_errors(context: RuleContext) -> bool:
+    """Whether anything in the file asks for the last error."""
+    return LAST_ERROR_WORDS.search(context.file.code) is not None
+
+
+def speaks_of_checks_after(context: RuleContext, launch: Node) -> bool:
+    """Whether a macro or function of unknown meaning that speaks of checks follows."""
+    for call in context.calls():
+        if call.start < launch.end or call.children[0].kind == "field_expression":
+            continue
+        name = context.file.callee(call)
+        if name.startswith(("cuda", "std")) or not _CHECK.search(name):
+            continue
+        if not any(context.at(a).startswith("cuda") for a in context.file.arguments(call)):
+            return True
+    return False
 
 
 def pointer_name(context: RuleContext, node: Node) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gpuadvise.rules.source.model import CudaCheck, PythonCheck
 
 CUDA_RULES = (
+    "indexed-local-arrays",
+    "invariant-divisors",
+    "serial-reductions",
     "accumulators-in-memory",
     "atomic-contention",
     "bank-conflicts",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.scopes import INTEGERS
+from gpuadvise.advisor.source.lane_stride import is_made_of_thread
+from gpuadvise.advisor.source.scopes import INTEGERS, ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
@@ -25,11 +27,14 @@ _SHORT = frozenset(
 _WIDE = frozenset(("llong", "ullong"))
 # What a body must hold for a rule to have anything to say.
 _DIVISION = re.compile(rb"/(?![/*])(?<!\*/)(?<!//)")
+_FEWEST_PARTS = number(
+    2, "divisions that take a thread's number apart, at least", "", "our judgement"
+)
 _POWER_OF_TWO = re.compile(r"\b1[uUlL]*\s*<<")
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
-    """Divisions by a variable that a loop repeats, or whose divisor is a power of two."""
+    """Divisions by a variable that a loop repeats, whose divisor is a power of two, or that take the thread's number apart."""
     function = context.function
     if not function.on_device or not (function.says(b"%") or function.matches(_DIVISION)):
         return
@@ -62,6 +67,35 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             _division_words(power, wide=not _WIDE.isdisjoint(kinds)),
             _division_action(power),
         )
+    if not reported:
+        yield from _parted_numbers(context)
+
+
+def _parted_numbers(context: RuleContext) -> Iterator[Diagnostic]:
+    """Divisions by variables that make rows and columns of the number of the thread; one finding per kernel."""
+    if context.function.place is not ExecutionSpace.KERNEL:
+        return
+    parts = [
+        node
+        for node in context.function.nodes("binary_expression", "assignment_expression")
+        if len(node.children) == 2
+        and context.file.operator(node) in _DIVIDING
+        and not context.file.is_constant(node.children[1], context.function)
+        and context.type_of(node.children[1]) in INTEGERS
+        and "Dim." not in context.at(node.children[1])
+        and is_made_of_thread(context, node.children[0])
+    ]
+    if len(parts) < _FEWEST_PARTS:
+        return
+    first = min(parts, key=lambda node: node.start)
+    yield context.diagnostic(
+        "integer-division", first,
+        f"{len(parts)} divisions and remainders by variables take the number of the thread apart: none is an instruction, each "
+        "takes tens of them.",
+        "Let a grid of two or three dimensions number rows and columns (blockIdx.y, threadIdx.y), make the divisors template "
+        "parameters, or multiply by reciprocals that the host computes. It matters where the kernel does little else.",
+        minor=True,
+    )  # fmt: skip
 
 
 def _is_member(divisor: Node) -> bool:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.runtime_calls import asks_for_error_after
+from gpuadvise.advisor.source.runtime_calls import (
+    asks_for_error_after,
+    asks_for_errors,
+    speaks_of_checks_after,
+)
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
@@ -32,9 +36,7 @@ _RUNTIME = re.compile(
 _RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
 # What stands before a call whose result goes somewhere.
 _INSIDE = b"(,=!&|<>"
-_CHECK = re.compile(
-    r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
-)
+_AROUND = ("lambda_expression", "call_expression")
 _DEEPEST_CALLS = number(
     4,
     "calls between main and a launch, at most",
@@ -70,6 +72,25 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "Check the result of cudaGetLastError() after the launch; in debug builds also that of cudaDeviceSynchronize().",
             calls=str(len(launches)),
         )  # fmt: skip
+    elif launches and _is_first_of_unchecked_file(context, launches):
+        yield context.diagnostic(
+            "unchecked-errors", launches[0].node,
+            "Nothing in this file asks whether a launch failed, and one that fails does nothing and says nothing.",
+            "Check the result of cudaGetLastError() after the launch, unless every caller does.",
+            calls=str(len(launches)), minor=True,
+        )  # fmt: skip
+
+
+def _is_first_of_unchecked_file(context: RuleContext, launches: list[SourceLaunch]) -> bool:
+    """Whether this function is the first that launches, in a file that looks at no error of any kind."""
+    if context.file.says(b"cudaStreamBeginCapture") or asks_for_errors(context):
+        return False
+    launch = launches[0].node
+    if speaks_of_checks_after(context, launch) or _checks_others(context, launch):
+        return False
+    around = next((a.kind for a in launch.ancestors() if a.kind in _AROUND), "")
+    first = next(f for f in context.file.functions if context.launches.of(f))
+    return around != "call_expression" and first is context.function  # a macro may ask
 
 
 def _may_drop(context: RuleContext) -> bool:
@@ -85,14 +106,10 @@ def _may_drop(context: RuleContext) -> bool:
 def _is_dropped(context: RuleContext, call: Node) -> bool:
     if call.parent is None or call.parent.kind != "expression_statement" or not call.children:
         return False
-    if call.children[0].kind != "identifier":
+    file, name = context.file, context.file.callee(call)
+    if call.children[0].kind != "identifier" or not _RUNTIME.match(name):
         return False
-    name = context.file.callee(call)
-    if not name.startswith("cuda") or not _RUNTIME.match(name):
-        return False
-    if name in context.file.names.returns:
-        return False
-    if name in context.file.preprocessed.function_macros:
+    if name in file.names.returns or name in file.preprocessed.function_macros:
         return False
     if name == "cudaSetDevice" and context.constant(context.file.arguments(call)[-1]) == 0:
         # The first device is the current one anyway.
@@ -115,9 +132,11 @@ def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
     if context.calls("cudaStreamBeginCapture"):
         # A stream that is captured reports its errors when the capture ends.
         return True
-    if any(above.kind in ("lambda_expression", "call_expression") for above in first.ancestors()):
+    if any(above.kind in _AROUND for above in first.ancestors()):
         return True
-    if asks_for_error_after(context, context.function, first) or _waits_checked(context, first):
+    if asks_for_error_after(context, context.function, first) or speaks_of_checks_after(
+        context, first
+    ):
         return True
     return not (_reaches_main(context, context.function, 0) or _checks_others(context, first))
 
@@ -143,19 +162,6 @@ def _reaches_main(context: RuleContext, function: SourceFunction, depth: int) ->
         if asks_for_error_after(context, caller, call):
             return False
         if _reaches_main(context, caller, depth + 1):
-            return True
-    return False
-
-
-def _waits_checked(context: RuleContext, launch: Node) -> bool:
-    """Whether a macro or function of unknown meaning that speaks of checks follows."""
-    for call in context.calls():
-        if call.start < launch.end or call.children[0].kind == "field_expression":
-            continue
-        name = context.file.callee(call)
-        if name.startswith(("cuda", "std")) or not _CHECK.search(name):
-            continue
-        if not any(context.at(a).startswith("cuda") for a in context.file.arguments(call)):
             return True
     return False
 

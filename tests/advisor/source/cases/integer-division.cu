@@ -129,3 +129,42 @@ __global__ void quotient_of_unknown_type(float *out, Grid grid, int n) {
 __global__ void of_wide_integers(long long *out, long long width, long long n) {
   for (long long i = threadIdx.x; i < n; i += blockDim.x) out[i] = i / width;  // expect: integer-division
 }
+__global__ void rows_and_columns(float *out, const float *in, int width, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int x = i % width;  // expect: integer-division
+  int y = i / width;
+  out[x * n + y] = in[i];
+}
+__global__ void carried_on(float *out, const float *in, int w, int h) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int x = i % w;  // expect: integer-division
+  i /= w;
+  int y = i % h;
+  out[y] = in[x];
+}
+__global__ void counted_by_a_macro(float *out, const float *in, int n, int w) {
+  CUDA_KERNEL_LOOP(i, n) {
+    for (int k = 0; k < n; ++k) out[i] += in[(i / w) * n + i % w + k];  // expect: integer-division
+  }
+}
+__global__ void one_of_them(float *out, const float *in, int w) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i / w];
+}
+__global__ void by_constants(float *out, const float *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i / 32] = in[i % 32];
+}
+template <int W> __global__ void by_parameters(float *out, const float *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i / W] = in[i % W];
+}
+__global__ void of_loaded_numbers(int *out, const int *in, int w) {
+  int i = in[blockIdx.x * blockDim.x + threadIdx.x];
+  out[i / w] = i % w;
+}
+__global__ void of_the_block(float *out, const float *in, int w) {
+  int row = blockIdx.x / w, column = blockIdx.x % w;
+  out[row] = in[column];
+}

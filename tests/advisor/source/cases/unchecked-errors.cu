@@ -34,8 +34,21 @@ static void run(float *a) {
 int main() { run(nullptr); }
 //---
 __global__ void kernel(float *a) { a[0] = 1; }
+void in_a_file_that_asks_nowhere(float *a, cudaStream_t s) {
+  // cudaGetLastError() is only spoken of
+  kernel<<<1, 32, 0, s>>>(a);  // expect: unchecked-errors
+}
+void later_in_that_file(float *a, cudaStream_t s) {
+  kernel<<<1, 32, 0, s>>>(a);
+}
+//---
+__global__ void kernel(float *a) { a[0] = 1; }
 void library_wrapper(float *a, cudaStream_t s) {
   kernel<<<1, 32, 0, s>>>(a);
+}
+int asked_by(float *a) {
+  library_wrapper(a, 0);
+  return cudaGetLastError();
 }
 //---
 __global__ void kernel(float *a) { a[0] = 1; }

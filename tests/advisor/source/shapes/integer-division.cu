@@ -28,7 +28,7 @@ template <typename Index> __global__ void index_of_a_template(int *out, Index n,
 }
 __global__ void once_per_thread(float *out, const float *in, int h, int w) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  int y = i / w, x = i % w;
+  int y = i / w, x = i % w;  // expect: integer-division
   out[i] = in[x * h + y];
 }
 __global__ void trip_count(int *out, int n) {

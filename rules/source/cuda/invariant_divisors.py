@@ -1,0 +1,123 @@
+"""Divisions of floats by a value that stays the same in the loop around them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.scopes import UNKNOWN
+from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.sources import guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_FLOATS = frozenset(("float", "double"))
+_DIVISION = re.compile(rb"/(?![/*])(?<!\*/)(?<!//)")
+_HOLDING_NO_CHANGE = frozenset(
+    ("identifier", "number_literal", "parenthesized_expression", "binary_expression",
+     "unary_expression", "cast_expression", "type_descriptor", "primitive_type",
+     "subscript_expression", "subscript_argument_list", "field_expression", "field_identifier")
+)  # fmt: skip
+_ACTION = (
+    "Compute its reciprocal once before the loop and multiply by it; the last bit of the results may differ. "
+    "-use_fast_math makes a float division short, but stays a division."
+)
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find divisions of floats by what a loop does not change; one per loop and divisor."""
+    function = context.function
+    if not function.on_device or not function.matches(_DIVISION):
+        return
+    reported: set[tuple[str, int]] = set()
+    for node in function.nodes("binary_expression", "assignment_expression"):
+        if len(node.children) != 2 or context.file.operator(node) not in ("/", "/="):
+            continue
+        loop = context.loop_around(node)
+        dividend, divisor = node.children
+        if loop is None or not _is_invariant(context, divisor, loop):
+            continue
+        if any(
+            inner is not loop for kind in LOOPS for inner in context.file.tree.inside(loop, kind)
+        ):
+            continue  # beside an inner loop one division is nothing
+        if not _is_float(context, dividend, divisor) or not _varies(context, dividend, loop):
+            continue
+        words = "".join(context.at(divisor).split())
+        if (words, loop.index) in reported:
+            continue
+        reported.add((words, loop.index))
+        yield context.diagnostic(
+            "invariant-divisors", node,
+            f"Each iteration divides by {context.at(bare(divisor))}, which the loop does not change: a division takes several "
+            "times as long as a product.",
+            _ACTION, divisor=words,
+        )  # fmt: skip
+
+
+def _is_float(context: RuleContext, dividend: Node, divisor: Node) -> bool:
+    """Whether the division is one of floats or doubles, as far as the file says."""
+    kinds = {context.type_of(dividend), context.type_of(divisor)}
+    return UNKNOWN not in kinds and not kinds.isdisjoint(_FLOATS)
+
+
+def _is_invariant(context: RuleContext, divisor: Node, loop: Node) -> bool:
+    """Whether *loop* leaves *divisor* as it is, and the compiler does not know its value."""
+    if context.file.is_constant(context.settled(divisor), context.function):
+        return False
+    changed = context.assigned_below(loop)
+    below = context.file.tree.below(divisor)
+    if any(part.kind not in _HOLDING_NO_CHANGE for part in below):
+        return False
+    return not any(
+        context.at(part) in changed or context.at(part) in context.handed_out
+        for part in below
+        if part.kind == "identifier"
+    )
+
+
+def _varies(context: RuleContext, dividend: Node, loop: Node) -> bool:
+    """Whether *dividend* changes in *loop*: else the compiler moves the whole division out."""
+    changed = context.assigned_below(loop)
+    return any(
+        part.kind == "call_expression"
+        or (part.kind == "identifier" and context.at(part) in changed)
+        for part in context.file.tree.below(dividend)
+    )
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void normalize(float *x, float sum, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = x[i] / sum;
+}""",
+        """\
+__global__ void normalize(float *x, float sum, int n) {
+    float share = 1 / sum;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = x[i] * share;
+}""",
+    ),
+)
+RULE = source_rule(
+    id="invariant-divisors",
+    title="Multiply by a reciprocal that is computed once",
+    topic=Topic.INSTRUCTIONS,
+    priority=Priority.LOW,
+    why="A division of floats is a routine of many instructions, a product is one.",
+    when="Device code divides floats in a loop by a value that the loop does not change and the compiler does not know.",
+    citations=guide("12.1.2", "11.1.2"),
+    seen="x[i] / sum",
+    action=_ACTION,
+)

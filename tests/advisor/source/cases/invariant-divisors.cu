@@ -1,0 +1,85 @@
+// Divisions of floats by what the loop around them does not change.
+__global__ void shares(float *x, float sum, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = x[i] / sum;  // expect: invariant-divisors
+}
+__global__ void in_place(float *x, float sum, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] /= sum;  // expect: invariant-divisors
+}
+__global__ void by_a_count(float *x, int count, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] / count;  // expect: invariant-divisors
+}
+__global__ void of_a_call(float *x, int n) {
+  __shared__ float sum;
+  sum = x[0];
+  for (int i = 0; i < n; ++i) x[i] = expf(x[i]) / sum;  // expect: invariant-divisors
+}
+__global__ void by_a_product(float *out, const float *x, float q, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += x[i] / (2.0f * q);  // expect: invariant-divisors
+  out[0] = sum;
+}
+__device__ double of_doubles(const double *x, double length, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += x[i] / length;  // expect: invariant-divisors
+  return sum;
+}
+__global__ void by_an_element(float *x, const float *sums, int n) {
+  for (int i = 0; i < n; ++i) x[i] /= sums[blockIdx.x];  // expect: invariant-divisors
+}
+__global__ void twice(float *x, float *y, float sum, int n) {
+  for (int i = 0; i < n; ++i) {
+    x[i] = x[i] / sum;  // expect: invariant-divisors
+    y[i] = y[i] / sum;
+  }
+}
+__global__ void by_a_constant(float *x, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] / 3.0f;
+}
+__global__ void by_a_macro(float *x, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] / SCALE;
+}
+template <int N> __global__ void by_a_parameter(float *x) {
+  for (int i = 0; i < N; ++i) x[i] = x[i] / N;
+}
+__global__ void without_a_loop(float *x, float sum) { x[threadIdx.x] /= sum; }
+__global__ void of_integers(int *x, int count, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] / count;
+}
+__global__ void by_what_changes(float *x, const float *y, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] / y[i];
+}
+__global__ void by_a_sum_so_far(float *x, float sum, int n) {
+  for (int i = 0; i < n; ++i) {
+    sum += x[i];
+    x[i] = x[i] / sum;
+  }
+}
+__global__ void of_what_stays(float *x, float a, float b, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] + a / b;
+}
+__global__ void beside_an_inner_loop(float *x, float count, int n) {
+  for (int i = 0; i < n; ++i) {
+    float sum = 0;
+    for (int k = 0; k < n; ++k) sum += x[k];
+    x[i] = sum / count;
+  }
+}
+__global__ void by_a_call(float *x, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] / length(n);
+}
+template <typename T> __global__ void of_unknown_type(T *x, T sum, int n) {
+  for (int i = 0; i < n; ++i) x[i] = x[i] / sum;
+}
+__global__ void by_a_known_name(float *x, int n) {
+  const float half = 2.0f;
+  for (int i = 0; i < n; ++i) x[i] = x[i] / half;
+}
+__global__ void by_what_is_handed_out(float *x, float sum, int n) {
+  for (int i = 0; i < n; ++i) {
+    refine(&sum, x[i]);
+    x[i] = x[i] / sum;
+  }
+}
+void on_the_host(float *x, float sum, int n) {
+  for (int i = 0; i < n; ++i) x[i] /= sum;
+}
