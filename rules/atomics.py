@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.thresholds import MOST_SECTORS
-from gpuadvise.rules.workload import MEMORY_WAITS, atomic_kinds
+from gpuadvise.rules.workload import MEMORY_WAITS, atomic_kinds, blocks_of
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.limiter import Limiter
 
 # L2 takes about one atomic sector per cycle for one address. Measured are 0.22 to 0.84 on an H100 and an
 # H200 where atomics queue (one counter, a histogram of few bins), 1.6 to 26 where addresses are spread.
@@ -94,6 +97,26 @@ _LONG_WAIT_OF_MANY = number(
     LaunchSet.SIXTH,
 )
 _MANY_HELD = number(0.5, "many warps", "achieved occupancy", "our judgement", LaunchSet.SIXTH)
+_MEMORY_STILL = number(
+    0.05,
+    "device memory nearly still",
+    "share of its peak",
+    "our judgement: only atomics then keep warps in the waits for stores",
+    LaunchSet.RECORDED,
+)
+_STORE_WAITS = (Stall.DRAIN, Stall.LG_THROTTLE)
+STARTS = number(
+    0.8e9,
+    "blocks started",
+    "blocks per second",
+    "half of the most that an H200 starts: 1.43 per ns of a kernel that fills a few words per block",
+    LaunchSet.SIXTH,
+)
+ADD_UP = (
+    "Add up before you go to memory: by __reduce_add_sync() or __shfl_down_sync() in a warp, then "
+    "in shared memory, and 1 atomic per block; give a histogram a copy per block. "
+    "cub::BlockReduce and cub::DeviceHistogram do so."
+)
 
 
 def atomics_in_queue(profile: KernelProfile) -> float | None:
@@ -183,3 +206,21 @@ def _long_wait(profile: KernelProfile) -> float:
     """Return the cycles per instruction from which a wait is too long for loads that leave memory idle."""
     held = profile.achieved_occupancy
     return _LONG_WAIT_OF_MANY if held is not None and held >= _MANY_HELD else _LONG_WAIT
+
+
+def _only_starts(profile: KernelProfile) -> bool:
+    """Return whether blocks come about as fast as a GPU starts them: they end when their stores are out."""
+    return blocks_of(profile) >= STARTS * (profile.seconds or math.inf)
+
+
+def queue_unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether a page without counts of atomics shows waits that only they explain."""
+    return (
+        isinstance(limiter, LatencyBound)
+        and not _only_starts(profile)
+        and all(kind.requests is None for kind in atomic_kinds(profile))
+        and (
+            (limiter.stall in _STORE_WAITS and limiter.busy < _MEMORY_STILL)
+            or waits_for_atomics(profile)
+        )
+    )

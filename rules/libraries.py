@@ -12,6 +12,7 @@ from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, TooLittleWork
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import left_over
 from gpuadvise.rules.products import FASTER
 from gpuadvise.rules.thresholds import NO_TENSOR
@@ -19,7 +20,7 @@ from gpuadvise.rules.thresholds import NO_TENSOR
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.rules.advice import Gain
+    from gpuadvise.rules.advice import Evidence, Gain
 
 # Of all instructions, or of the FMA pipe's time, in what is named a product: the plainest loads two words for
 # each multiply-add, works out their addresses, and has 0.13 to 0.14 (measured on an H200).
@@ -36,6 +37,21 @@ OF_PEAK = number(
     "share of its peak",
     "our judgement",
     LaunchSet.RECORDED,
+)
+# Where a page counts no instructions, of what is named a product.
+FMA_PIPE = number(
+    0.3,
+    "FMA pipe of what is named a product, on a page without counts",
+    "share of its peak",
+    "measured on an H100 and an H200: 0.38 to 0.84",
+    LaunchSet.SIXTH,
+)
+OPERANDS_ROOF = number(
+    0.79,
+    "L1 and shared memory that feed what is named a product",
+    "share of their peak",
+    "measured: 0.82 to 0.98; products at their best keep them at 0.3 to 0.6",
+    LaunchSet.SIXTH,
 )
 ONE_WARP = number(
     0.63,
@@ -120,3 +136,22 @@ def left_to_same_bytes(profile: KernelProfile) -> Gain | None:
     """Return what is left to a library that moves the same bytes; None where nobody knows them."""
     busy = profile.dram_busy
     return None if busy is None else left_over(f"device memory stays {show_share(busy)} busy", busy)
+
+
+def product_evidence(profile: KernelProfile) -> tuple[Evidence, ...]:
+    """Return the number that shows a product of matrices in what is named one; () where none does."""
+    share, tensor = profile.multiply_adds or 0.0, profile.pipes.get(Unit.TENSOR, 0.0)
+    if tensor >= NO_TENSOR:
+        return (profiled("tensor pipe", tensor, "share"),)
+    if share >= MULTIPLY_ADDS:
+        return (profiled("multiply-adds", share, "share"),)
+    of_peak = profile.fp32_of_peak or 0.0
+    if of_peak >= OF_PEAK:
+        return (profiled("FP32 peak", of_peak, "share"),)
+    # A page that counts no instructions names the busiest pipe alone, and not what the operands keep busy.
+    fma, operands = profile.pipes.get(Unit.FMA, 0.0), profile.unit_shares.get(Unit.L1_SHARED, 0.0)
+    uncounted = not profile.float_instructions
+    if uncounted and fma >= FMA_PIPE:
+        return (profiled("FMA pipe", fma, "share"),)
+    fed = uncounted and operands >= OPERANDS_ROOF
+    return (profiled("L1 and shared memory busy", operands, "share"),) if fed else ()

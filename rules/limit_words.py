@@ -87,6 +87,59 @@ def stall_words(stall: str | None) -> str:
     return _STALLS.get(stall or "", (stall or "something the page does not name").replace("_", " "))
 
 
+_SHORTENED_BY: dict[str, str] = {
+    Stall.LONG_SCOREBOARD: (
+        "Have more loads under way: let each thread load several independent elements before it uses the "
+        "first (unroll by 4, or 16-byte loads), fetch the next tile while the present one is worked on "
+        "(cuda::memcpy_async), and keep what is read again in registers or shared memory."
+    ),
+    Stall.LG_THROTTLE: (
+        "Ask less often: 16-byte loads and stores instead of 1 to 4 bytes, values kept in registers or "
+        "shared memory, atomics added up per warp or block first."
+    ),
+    Stall.DRAIN: (
+        "Store less and wider: whole sectors with 16-byte stores, and sums per block before anything "
+        "goes to memory."
+    ),
+    Stall.MEMBAR: (
+        "Use fewer and narrower fences: __threadfence_block() where a block is enough, and one flag per "
+        "block instead of one per thread."
+    ),
+    Stall.BARRIER: (
+        "Meet less often: do the last 32 threads' steps by __shfl_down_sync() without __syncthreads(), "
+        "let a warp own its row, and use blocks of 128 to 256 threads, of which several are resident."
+    ),
+    Stall.SHORT_SCOREBOARD: (
+        "Ask shared memory and special functions less often: several elements per 16-byte access, "
+        "values exchanged by shuffles, and independent work between request and use."
+    ),
+    Stall.MIO_THROTTLE: (
+        "Ask shared memory and special functions less often: wider accesses, values kept in registers "
+        "or exchanged by shuffles."
+    ),
+    Stall.WAIT: (
+        "Give each thread independent instructions: 4 or more sums or elements side by side instead of one "
+        "chain in which each needs the one before."
+    ),
+    Stall.IMC_MISS: "Index constant memory alike in all 32 lanes, or put the table into shared memory.",
+    Stall.NO_INSTRUCTION: (
+        "Make the code that runs shorter: unroll by 4 instead of fully, and keep rare paths in a "
+        "__noinline__ function."
+    ),
+    Stall.BRANCH_RESOLVING: "Branch less often: predicated or unrolled loops, by 4 or 8 steps at once.",
+    Stall.SLEEPING: "Let fewer threads wait by __nanosleep(): 1 per block, and the others at a barrier.",
+}
+_OTHER_WAITS = (
+    "Give each thread more independent work, by 2 or 4 elements at once, and look at the stall in the "
+    "profile's source page."
+)
+
+
+def stall_action(stall: str) -> str:
+    """Return what shortens the wait of warps in *stall*."""
+    return _SHORTENED_BY.get(stall, _OTHER_WAITS)
+
+
 def unit_words(unit: str) -> str:
     """Return what *unit* is called in a sentence."""
     if unit in _UNITS:

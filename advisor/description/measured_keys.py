@@ -28,6 +28,8 @@ _SHARES = {
     "l2_hit_rate": "l2_hit_rate",
 }
 _COUNTS = {
+    "dram_read": "dram_read",
+    "dram_written": "dram_written",
     "global_sectors": "global_sectors",
     "global_sectors_ideal": "global_sectors_ideal",
     "shared_wavefronts": "shared_wavefronts",

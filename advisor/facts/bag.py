@@ -537,6 +537,8 @@ class Facts:
         l2_hit_rate = 0.5
         global_sectors = 8_000_000
         global_sectors_ideal = 4_000_000
+        dram_read = 96_000_000         # bytes
+        dram_written = 32_000_000
         shared_wavefronts = 1000
         shared_wavefronts_ideal = 1000
         local_spill_requests = 0

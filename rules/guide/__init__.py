@@ -55,6 +55,7 @@ _MODULES = (
     "memory.refetched_texels",
     "memory.bank_conflicts",
     "memory.atomic_contention",
+    "memory.repeated_atomics",
     "memory.shared_atomic_contention",
     "memory.register_spills",
     "memory.local_arrays",

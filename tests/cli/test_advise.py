@@ -625,7 +625,7 @@ def test_a_grid_smaller_than_the_gpu_needs_no_registers_to_be_seen(cli, block, g
 def test_the_stack_of_a_slow_path_is_low(cli) -> None:
     call = ["--regs", "28", "--block", "256", "--gpu", "h100", "--stack", "40"]
     ran = cli("advise", *call, "--spill-stores", "0", "--spill-loads", "0")
-    assert "LOW  Keep values in registers  [register-spills]" in ran.out
+    assert "LOW  Index local arrays by constants  [local-arrays]" in ran.out
 
 
 def test_code_that_only_the_driver_is_too_old_for_needs_no_new_build(cli) -> None:

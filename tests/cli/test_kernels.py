@@ -553,8 +553,10 @@ def test_advice_on_each_kernel_is_true_of_it(cli, tmp_path: Path) -> None:
     assert advice.count("The compiler spills") == 1
     assert "[register-spills]: 2 kernels\n   spilling and spilling_less\n" in advice
     assert "   spilling: The compiler spills: 2,000 bytes" in advice
-    assert "HIGH  Keep values in registers  [register-spills]: 1 kernel\n   indexing\n" in advice
-    assert "LOW  Keep values in registers  [register-spills]: 1 kernel\n   calling\n" in advice
+    assert (
+        "HIGH  Index local arrays by constants  [local-arrays]: 1 kernel\n   indexing\n" in advice
+    )
+    assert "LOW  Index local arrays by constants  [local-arrays]: 1 kernel\n   calling\n" in advice
     assert advice.count("all 255 registers") == 1
 
 

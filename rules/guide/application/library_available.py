@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Evidence, Verdict, undecided
@@ -15,15 +14,13 @@ from gpuadvise.rules.evidence import given, profiled
 from gpuadvise.rules.guide.execution.tree_reduction import tree_words
 from gpuadvise.rules.guide.instructions.untiled_product import operands_per_instruction
 from gpuadvise.rules.libraries import (
-    MULTIPLY_ADDS,
-    OF_PEAK,
     left_to_library,
     left_to_same_bytes,
     may_be_replaced,
+    product_evidence,
 )
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import NO_TENSOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,21 +30,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.rules.advice import Gain
 
-# Where a page counts no instructions, of what is named a product.
-FMA_PIPE = number(
-    0.3,
-    "FMA pipe of what is named a product, on a page without counts",
-    "share of its peak",
-    "measured on an H100 and an H200: 0.38 to 0.84",
-    LaunchSet.SIXTH,
-)
-OPERANDS_ROOF = number(
-    0.79,
-    "L1 and shared memory that feed what is named a product",
-    "share of their peak",
-    "measured: 0.82 to 0.98; products at their best keep them at 0.3 to 0.6",
-    LaunchSet.SIXTH,
-)
 # A sum reads much more than it writes; a scan as much.
 READS_PER_WRITE = number(
     16.0, "bytes read per byte written", "", "our judgement: of sums", LaunchSet.RECORDED
@@ -65,24 +47,6 @@ class Operation:
     name: re.Pattern[str]
     library: str
     shown: Callable[[KernelProfile], tuple[Evidence, ...]]  # () where nothing does
-
-
-def _product(profile: KernelProfile) -> tuple[Evidence, ...]:
-    share, tensor = profile.multiply_adds or 0.0, profile.pipes.get(Unit.TENSOR, 0.0)
-    if tensor >= NO_TENSOR:
-        return (profiled("tensor pipe", tensor, "share"),)
-    if share >= MULTIPLY_ADDS:
-        return (profiled("multiply-adds", share, "share"),)
-    of_peak = profile.fp32_of_peak or 0.0
-    if of_peak >= OF_PEAK:
-        return (profiled("FP32 peak", of_peak, "share"),)
-    # A page that counts no instructions names the busiest pipe alone, and not what the operands keep busy.
-    fma, operands = profile.pipes.get(Unit.FMA, 0.0), profile.unit_shares.get(Unit.L1_SHARED, 0.0)
-    uncounted = not profile.float_instructions
-    if uncounted and fma >= FMA_PIPE:
-        return (profiled("FMA pipe", fma, "share"),)
-    fed = uncounted and operands >= OPERANDS_ROOF
-    return (profiled("L1 and shared memory busy", operands, "share"),) if fed else ()
 
 
 def _histogram(profile: KernelProfile) -> tuple[Evidence, ...]:
@@ -125,7 +89,9 @@ def _named(words: str, library: str, shown: Callable[..., tuple[Evidence, ...]])
 
 _OPERATIONS = (
     _named(
-        r"gemm|matmul|multiply_from|\bmultiply\b|matrix_?mul", "cuBLAS (cublasGemmEx)", _product
+        r"gemm|matmul|multiply_from|\bmultiply\b|matrix_?mul",
+        "cuBLAS (cublasGemmEx)",
+        product_evidence,
     ),
     _named(r"radix_?sort|bitonic|merge_?sort", "cub::DeviceRadixSort", _unseen),
     _named(r"histogram", "cub::DeviceHistogram", _histogram),
@@ -184,7 +150,11 @@ def _advice(name: str, operation: Operation, profile: KernelProfile) -> Advice:
 
 
 def _won(operation: Operation, profile: KernelProfile) -> Gain | None:
-    return left_to_library(profile) if operation.shown is _product else left_to_same_bytes(profile)
+    return (
+        left_to_library(profile)
+        if operation.shown is product_evidence
+        else left_to_same_bytes(profile)
+    )
 
 
 def _value(evidence: Evidence) -> str:

@@ -14,7 +14,7 @@ from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import near_roof, relieved, sm_units
-from gpuadvise.rules.limit_words import stall_words, unit_words
+from gpuadvise.rules.limit_words import stall_action, stall_words, unit_words
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide, programming_guide
@@ -89,52 +89,6 @@ NOTABLE_WAIT = number(
     "our judgement: warps of a block meet there for what others load",
     LaunchSet.FOURTH,
 )
-_ACTIONS: dict[str, str] = {
-    Stall.LONG_SCOREBOARD: (
-        "Have more loads under way: let each thread load several independent elements before it uses the "
-        "first (unroll by 4, or 16-byte loads), fetch the next tile while the present one is worked on "
-        "(cuda::memcpy_async), and keep what is read again in registers or shared memory."
-    ),
-    Stall.LG_THROTTLE: (
-        "Ask less often: 16-byte loads and stores instead of 1 to 4 bytes, values kept in registers or "
-        "shared memory, atomics added up per warp or block first."
-    ),
-    Stall.DRAIN: (
-        "Store less and wider: whole sectors with 16-byte stores, and sums per block before anything "
-        "goes to memory."
-    ),
-    Stall.MEMBAR: (
-        "Use fewer and narrower fences: __threadfence_block() where a block is enough, and one flag per "
-        "block instead of one per thread."
-    ),
-    Stall.BARRIER: (
-        "Meet less often: do the last 32 threads' steps by __shfl_down_sync() without __syncthreads(), "
-        "let a warp own its row, and use blocks of 128 to 256 threads, of which several are resident."
-    ),
-    Stall.SHORT_SCOREBOARD: (
-        "Ask shared memory and special functions less often: several elements per 16-byte access, "
-        "values exchanged by shuffles, and independent work between request and use."
-    ),
-    Stall.MIO_THROTTLE: (
-        "Ask shared memory and special functions less often: wider accesses, values kept in registers "
-        "or exchanged by shuffles."
-    ),
-    Stall.WAIT: (
-        "Give each thread independent instructions: 4 or more sums or elements side by side instead of one "
-        "chain in which each needs the one before."
-    ),
-    Stall.IMC_MISS: "Index constant memory alike in all 32 lanes, or put the table into shared memory.",
-    Stall.NO_INSTRUCTION: (
-        "Make the code that runs shorter: unroll by 4 instead of fully, and keep rare paths in a "
-        "__noinline__ function."
-    ),
-    Stall.BRANCH_RESOLVING: "Branch less often: predicated or unrolled loops, by 4 or 8 steps at once.",
-    Stall.SLEEPING: "Let fewer threads wait by __nanosleep(): 1 per block, and the others at a barrier.",
-}
-_OTHER = (
-    "Give each thread more independent work, by 2 or 4 elements at once, and look at the stall in the "
-    "profile's source page."
-)
 
 
 def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
@@ -164,7 +118,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
             f"{stall_words(limiter.stall)} (stall {limiter.stall}){behind_them}, and no unit is at its best: "
             f"{_busiest(limiter, near=near)}."
         ),
-        action=_ACTIONS.get(limiter.stall, _OTHER),
+        action=stall_action(limiter.stall),
         evidence=(
             profiled(f"stall {limiter.stall}", limiter.share, "share"),
             profiled("busiest unit", limiter.busy, "share"),

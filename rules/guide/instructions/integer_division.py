@@ -19,6 +19,7 @@ from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.uncounted import looks_like_divisions
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
@@ -70,42 +71,6 @@ _LEAST_LEFT = number(
     "share",
     "so that no gain is without bound",
 )
-# What a page shows that names neither the pipe nor counts: sorts, hashes by shifts and filters of bytes lie outside.
-HARDLY_FLOATS = number(
-    0.01,
-    "FP32 beside divisions, on a page without counts",
-    "share of its peak",
-    "measured on an H100 and an H200: 0 to 0.01 in nine kernels that divide",
-    LaunchSet.SIXTH,
-)
-LEAST_ALU = number(
-    0.5,
-    "ALU pipe beside divisions",
-    "share of what is issued",
-    "measured in nine kernels that divide: 0.57 to 0.9",
-    LaunchSet.SIXTH,
-)
-MOST_ALU = number(
-    0.93,
-    "ALU pipe beside divisions, at most",
-    "share of what is issued",
-    "the FMA pipe takes a part of each division",
-    LaunchSet.SIXTH,
-)
-PREDICATED = number(
-    0.925,
-    "lanes that predicates leave at work beside divisions",
-    "share of the active ones",
-    "measured in nine kernels that divide: 0.76 to 0.92, which is how quotients are corrected",
-    LaunchSet.SIXTH,
-)
-FEW_REQUESTS = number(
-    0.37,
-    "pipes to memory beside divisions",
-    "share of their peak",
-    "measured in nine kernels that divide: 0.09 to 0.36",
-    LaunchSet.SIXTH,
-)
 LEFT_UNCOUNTED = number(
     0.2,
     "instructions left without divisions, on a page without counts",
@@ -141,7 +106,7 @@ def check(
     places = advised(observations, RULE.id, _words) if observations else ()
     if profile is None or library_of(profile.kernel):
         return places
-    if _looks_like_divisions(profile, limiter):
+    if _fills_issue_slots(profile, limiter) and looks_like_divisions(profile):
         return (*places, _inferred(profile))
     lacking = _lacking(profile, limiter)
     if lacking and observations is None:
@@ -154,26 +119,6 @@ def _fills_issue_slots(profile: KernelProfile, limiter: Limiter | None) -> bool:
     """Return whether issue slots are the limit, be it beside a unit that is busier still."""
     beside = isinstance(limiter, AtRoof) and (profile.issue_busy or 0.0) >= AT_ROOF
     return beside or isinstance(limiter, IssueBound)
-
-
-def _looks_like_divisions(profile: KernelProfile, limiter: Limiter | None) -> bool:
-    """Return whether a page that counts no instructions shows integers alone, many of whose lanes a predicate stops.
-
-    A division corrects its quotient by such steps, and leaves a part of the work to the FMA pipe.
-    """
-    alu, issue = profile.pipes.get(Unit.ALU, 0.0), profile.issue_busy or 0.0
-    active, working = profile.active_threads or 0.0, profile.unpredicated_threads or 0.0
-    return (
-        _fills_issue_slots(profile, limiter)
-        and Unit.XU not in profile.pipes
-        and not profile.float_instructions
-        and Unit.FP64 not in profile.pipes
-        and profile.fp32_of_peak is not None
-        and profile.fp32_of_peak <= HARDLY_FLOATS
-        and LEAST_ALU * issue <= alu <= MOST_ALU * issue
-        and 0 < working <= PREDICATED * active
-        and (profile.memory_pipes_busy or 1.0) <= FEW_REQUESTS
-    )
 
 
 def _inferred(profile: KernelProfile) -> Advice:
