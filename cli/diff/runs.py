@@ -30,7 +30,7 @@ from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.not_judged import NotJudged
-from gpuadvise.cli.render.kernel_names import shortened
+from gpuadvise.cli.render.kernel_names import fitted, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -460,7 +460,8 @@ def _kernel_table(records: Sequence[Record]) -> Table:
         Column("regs", right=True),
         Column("kernel", below=True),
     )
-    names = shortened([record["name"] for record in records])
+    left = room(columns, [_kernel_row(record, "") for record in records])
+    names = fitted([record["name"] for record in records], left)
     return Table(columns, tuple(map(_kernel_row, records, names)))
 
 

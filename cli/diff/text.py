@@ -118,18 +118,19 @@ def blocks(
 
 def _table(shown: Sequence[Record]) -> Table:
     """Return the kernels as rows, with their member where there are several."""
-    names = kernel_names.shortened([called(record) for record in shown])
-    rows = [_row(record, name) for record, name in zip(shown, names, strict=True)]
-    if len({record["member"] for record in shown}) <= 1:
-        return Table(columns=_COLUMNS, rows=tuple(rows))
-    rows = [
-        (*row[:-1], Cell(record["member"] or "-"), row[-1])
-        for row, record in zip(rows, shown, strict=True)
-    ]
-    return Table(columns=(*_COLUMNS[:-1], Column("member"), _COLUMNS[-1]), rows=tuple(rows))
+    columns: tuple[Column, ...] = _COLUMNS
+    others = list(map(_row, shown))
+    if len({record["member"] for record in shown}) > 1:
+        columns = (*_COLUMNS[:-1], Column("member"), _COLUMNS[-1])
+        members = [Cell(record["member"] or "-") for record in shown]
+        others = [(*row, member) for row, member in zip(others, members, strict=True)]
+    left = kernel_names.room(columns, others)
+    names = kernel_names.fitted([called(record) for record in shown], left)
+    rows = [(*row, Cell(name)) for row, name in zip(others, names, strict=True)]
+    return Table(columns=columns, rows=tuple(rows))
 
 
-def _row(record: Record, name: str) -> tuple[Cell, ...]:
+def _row(record: Record) -> tuple[Cell, ...]:
     return (
         Cell(record["status"], _TONES.get(Status(record["status"]), Tone.PLAIN)),
         Cell(moved(record, tier)),
@@ -138,7 +139,6 @@ def _row(record: Record, name: str) -> tuple[Cell, ...]:
         Cell(moved(record, stack)),
         Cell(moved(record, spills)),
         Cell(record["arch"] or "?"),
-        Cell(name),
     )
 
 

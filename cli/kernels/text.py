@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,9 @@ from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
-from gpuadvise.cli.emit import terminal_columns
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.counts import LOW
-from gpuadvise.cli.render.kernel_names import LONGEST, shortened
+from gpuadvise.cli.render import kernel_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,34 +70,26 @@ def _table(listed: list[Record]) -> Table:
         columns = (*columns, Column(last[0]))
     ends = [(Cell(text),) for text in last[1]] if last else [()] * len(listed)
     rows = [(*_kernel_row(record), *end) for record, end in zip(listed, ends, strict=True)]
-    room = _name_room(columns, rows)
-    if room is not None and room < _WIDE_NAME:
+    left = kernel_names.room(columns, rows)
+    if left is not None and left < _WIDE_NAME:
         kept = [at for at, column in enumerate(columns) if not _says_nothing(column, at, rows)]
         columns = tuple(columns[at] for at in kept)
         rows = [tuple(row[at] for at in kept) for row in rows]
-        room = _name_room(columns, rows)
-    longest = LONGEST if room is None or room < _LEAST_NAME else min(room, LONGEST)
-    names = shortened([record["demangled"] or record["name"] for record in listed], longest)
+        left = kernel_names.room(columns, rows)
+    names = [record["demangled"] or record["name"] for record in listed]
     at = [column.below for column in columns].index(True)
-    named = ((*row[:at], Cell(name), *row[at + 1 :]) for row, name in zip(rows, names, strict=True))
-    return Table(columns=columns, rows=_folded(named, at))
+
+    def named(longest: int) -> tuple[tuple[Cell, ...], ...]:
+        short = map(Cell, kernel_names.shortened(names, longest))
+        cells = ((*row[:at], name, *row[at + 1 :]) for row, name in zip(rows, short, strict=True))
+        return _folded(cells, at)
+
+    longest = kernel_names.fitting(lambda most: [row[at].text for row in named(most)], left)
+    return Table(columns=columns, rows=named(longest))
 
 
-# Of a terminal's columns: a name that tells one kernel from another, and one beside which nothing has to go.
-_LEAST_NAME, _WIDE_NAME = 12, 40
-
-
-def _name_room(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> int | None:
-    """Return the columns of the terminal that are left for names; None: there is no terminal."""
-    whole = terminal_columns(sys.stdout)
-    if whole is None:
-        return None
-    others = [
-        max([len(column.title), *(len(row[at].text) for row in rows)]) + 2
-        for at, column in enumerate(columns)
-        if not column.below
-    ]
-    return whole - sum(others)
+# Characters of a name beside which no column has to go.
+_WIDE_NAME = 40
 
 
 def _says_nothing(column: Column, at: int, rows: Sequence[tuple[Cell, ...]]) -> bool:

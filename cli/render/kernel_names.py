@@ -6,30 +6,73 @@ Pages for people show them so wherever they go. Data (JSON, CSV, NDJSON) has who
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
+from gpuadvise.cli.emit import terminal_columns
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from gpuadvise.cli.blocks import Cell, Column
 
 LONGEST = 72
+# With less room than this a name tells nothing: it stands on a line of its own.
+_LEAST = 12
+_GAP = 2  # between columns
+# In less the parts that differ tell less than the name that is shared.
+_ROOM_TO_DIFFER = 32
 _CUT = "…"
 # Angle brackets that open no template arguments.
 _TOKEN = r"operator\s*(?:<=>|<<=?|>>=?|->\*?|<=?|>=?)|->|[<>()]|[^<>()\-o]+|."
 _HEAD = r"[^<(]*"
 
 
+def room(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> int | None:
+    """Return what the other columns of a table leave of a terminal's line for names; None: no terminal."""
+    whole = terminal_columns(sys.stdout)
+    if whole is None:
+        return None
+    others = [
+        max([len(column.title), *(len(row[at].text) for row in rows)]) + _GAP
+        for at, column in enumerate(columns)
+        if not column.below
+    ]
+    return whole - sum(others)
+
+
+def fitting(make: Callable[[int], list[str]], left: int | None) -> int:
+    """Return the length for which *make* makes names that fit *left* of a line, where that is enough.
+
+    It may add something to names cut to that length, to tell them apart.
+    """
+    if left is None or left < _LEAST:
+        return LONGEST
+    longest = min(left, LONGEST)
+    least = longest // 2
+    while longest > least and max(map(len, make(longest)), default=0) > left:
+        longest -= 1  # shorter names may be alike, and then have an addition as well
+    return longest
+
+
+def fitted(names: Sequence[str], left: int | None) -> list[str]:
+    """Return *names* in *left* of a line, where that is enough."""
+    return shortened(names, fitting(lambda _: [], left))
+
+
 def shortened(names: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Return each of *names* in at most *longest* characters.
 
-    Parameters go first, then nested template arguments, then all of them. Where that makes two
-    names equal, what they share is cut instead, and what differs stays.
+    Parameters go first, then nested template arguments, then all of them, then what the function
+    returns and the namespaces it lies in. Where that makes two names equal, what they share is cut
+    instead, and what differs stays, if there is room for it.
     """
     by_name = {name: _folded(name, longest) for name in names}
     alike: dict[str, list[str]] = {}
     for name, text in by_name.items():
         alike.setdefault(text, []).append(name)
     for group in alike.values():
-        if len(group) > 1:
+        if len(group) > 1 and longest >= _ROOM_TO_DIFFER:
             by_name.update(zip(group, _differences(group, longest), strict=True))
     return [_middle_cut(by_name[name], longest) for name in names]
 
@@ -39,8 +82,18 @@ def _folded(name: str, longest: int) -> str:
     for depth, parameters in ((None, False), (None, True), (1, True), (0, True)):
         text = _fold(name, depth, parameters=parameters)
         if len(text) <= longest:
+            return text
+    for pattern in (_RETURNED, _NAMESPACES, _BRACKETS):
+        text = re.sub(pattern, "", text)
+        if len(text) <= longest:
             break
     return text
+
+
+# Of a name whose brackets are empty: what stands before the function's, and the brackets behind it.
+_RETURNED = r"^void (?=\S)"
+_NAMESPACES = r"^\S*::(?=~?[\w$]+(?:<…>)?(?:\(…?\))?$)"
+_BRACKETS = r"(?<=\w)(?:<…>)?(?:\(…?\))?$"
 
 
 def _fold(name: str, depth: int | None, *, parameters: bool) -> str:

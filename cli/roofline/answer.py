@@ -27,7 +27,7 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line, source_words
-from gpuadvise.cli.render.kernel_names import shortened
+from gpuadvise.cli.render.kernel_names import fitted, room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,13 +187,15 @@ def _ridges(device: Device, rate: float) -> Table:
 
 
 def _kernels(kernels: Sequence[Placed]) -> Table:
-    names = shortened([kernel.workload.name or "" for kernel in kernels])
     titles = ("FLOP/B", "attainable", "achieved", "of the roof")
     columns = (
         Column("kernel", below=True),
         Column("bound"),
         *(Column(t, right=True) for t in titles),
     )
+    rows = [_kernel(kernel, "") for kernel in kernels]
+    whole = [kernel.workload.name or "" for kernel in kernels]
+    names = fitted(whole, room(columns, rows))
     return Table(columns=columns, rows=tuple(map(_kernel, kernels, names)))
 
 

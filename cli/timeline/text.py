@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -30,12 +29,11 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
-from gpuadvise.cli.emit import terminal_columns
-from gpuadvise.cli.render.kernel_names import shortened
+from gpuadvise.cli.render.kernel_names import fitting, room, shortened
 from gpuadvise.cli.timeline import communication, lanes, operators, ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.timelines.activities import KernelShape
     from gpuadvise.advisor.timelines.case import TimelineCase
@@ -359,26 +357,35 @@ _KERNEL_COLUMNS = (
     Column("limited by"),
     Column("kernel", below=True),
 )
-# Columns of a terminal that the others take, the least that a name gets, and its room in a pipe.
-_BESIDE_NAMES, _LEAST_NAME, _PIPED_NAME = 62, 18, 60
+# Characters of a name beside which limiters have their whole words, and of one in a pipe.
+_WIDE_NAME, _PIPED_NAME = 30, 60
 _LIMITERS = {"shared_memory": "shared memory"}
+_SHORT_LIMITERS = {"shared_memory": "smem", "registers": "regs"}
 
 
 def _kernels(kernels: Sequence[TracedKernel], line: Timeline) -> Table:
-    columns = terminal_columns(sys.stdout)
-    room = max(_LEAST_NAME, columns - _BESIDE_NAMES) if columns else _PIPED_NAME
-    names = shortened([kernel.shape.name for kernel in kernels], room)
-    several = {name for name, count in Counter(names).items() if count > 1}
-    names = [
-        f"{name} ({_dims(kernel.shape.grid)})" if name in several and kernel.shape.grid else name
-        for kernel, name in zip(kernels, names, strict=True)
-    ]
-    return Table(
-        _KERNEL_COLUMNS, tuple(_kernel(*row, line) for row in zip(kernels, names, strict=True))
-    )
+    rows = [_kernel(kernel, line, _LIMITERS) for kernel in kernels]
+    left = room(_KERNEL_COLUMNS, rows)
+    if left is not None and left < _WIDE_NAME:
+        rows = [_kernel(kernel, line, _SHORT_LIMITERS) for kernel in kernels]
+        left = room(_KERNEL_COLUMNS, rows)
+
+    def make(longest: int) -> list[str]:
+        names = shortened([kernel.shape.name for kernel in kernels], longest)
+        several = {name for name, count in Counter(names).items() if count > 1}
+        return [
+            f"{name} ({_dims(kernel.shape.grid)})"
+            if name in several and kernel.shape.grid
+            else name
+            for kernel, name in zip(kernels, names, strict=True)
+        ]
+
+    names = make(_PIPED_NAME if left is None else fitting(make, left))
+    named = [(*row[:-1], Cell(name)) for row, name in zip(rows, names, strict=True)]
+    return Table(_KERNEL_COLUMNS, tuple(named))
 
 
-def _kernel(kernel: TracedKernel, name: str, line: Timeline) -> tuple[Cell, ...]:
+def _kernel(kernel: TracedKernel, line: Timeline, words: Mapping[str, str]) -> tuple[Cell, ...]:
     resident, shape = kernel.occupancy, kernel.shape
     limiters = [limiter.value for limiter in resident.limiters] if resident else []
     return (
@@ -386,8 +393,8 @@ def _kernel(kernel: TracedKernel, name: str, line: Timeline) -> tuple[Cell, ...]
         Cell(show_seconds(kernel.seconds)),
         Cell(f"{kernel.calls:,}"),
         _occupancy(resident.occupancy) if resident else _reported(shape, line),
-        Cell(", ".join(_LIMITERS.get(name, name) for name in limiters)),
-        Cell(name),
+        Cell(", ".join(words.get(name, name) for name in limiters)),
+        Cell(""),  # its name
     )
 
 

@@ -92,6 +92,47 @@ def test_each_kernel_has_a_line(columns: int, monkeypatch: pytest.MonkeyPatch) -
         assert sum(name in row for row in rows) == 1
 
 
+PROFILES = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded"
+
+
+@pytest.fixture(scope="module")
+def eager(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of PyTorch with eleven kernels, most of whose names have more than 100 characters."""
+    import tarfile
+
+    folder = tmp_path_factory.mktemp("torch")
+    with tarfile.open(Path(__file__).parents[1] / "recordings" / "torch.tar.xz") as archive:
+        archive.extract("./transformer_eager.json.gz", folder, filter="data")
+    return folder / "transformer_eager.json.gz"
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize("command", ["timeline", "diff", "roofline"])
+def test_kernels_of_long_names_have_a_line_each(
+    command: str, columns: int, eager: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = {
+        "timeline": ["timeline", str(eager)],
+        "diff": ["diff", str(eager), str(eager), "--all"],
+        "roofline": ["roofline", "--ncu", str(PROFILES / "torch_raw.csv")],
+    }[command]
+    with terminal(monkeypatch) as shown:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main([*arguments, "--color", "never"]) == 0
+        lines = [COLOURS.sub("", line).rstrip() for line in shown()]
+    title = next(
+        line
+        for line in lines
+        if re.search(r"\bkernel\b.*\b(calls|bound)\b|\bcalls\b.*kernel$", line)
+    )
+    first = lines.index(title) + 1
+    rows = lines[first : lines.index("", first)] if "" in lines[first:] else lines[first:]
+    rows = [row for row in rows if not re.match("note:|[0-9]+ more kernel", row)]
+    assert len(rows) == {"timeline": 10, "diff": 9, "roofline": 5}[command]
+    assert all(len(line) <= columns for line in lines)
+    assert any("elementwis" in row or "vectorized_el" in row for row in rows)
+
+
 def test_a_note_is_broken_between_words(monkeypatch) -> None:
     with terminal(monkeypatch) as shown:
         emit.note("No live GPU: answered for NVIDIA H100 SXM5 80 GB; --gpu names another.")
