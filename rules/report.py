@@ -230,6 +230,14 @@ class Finding:
         return (place and place.file) or (self.shape.file if self.shape else None)
 
     @property
+    def id(self) -> str:
+        """What it is known by from one answer to the next."""
+        place = self.advice.location
+        return finding_id(
+            self.rule.id, place.file if place else None, place.kernel if place else None
+        )
+
+    @property
     def bound(self) -> float:
         """The factor that the advice can win at most; 1 where it names none."""
         return self.advice.gain.upper_bound if self.advice.gain else 1.0
@@ -428,10 +436,8 @@ def finding_id(rule: str, file: str | None, kernel: str | None) -> str:
 def finding_object(finding: Finding) -> dict[str, object]:
     """Return *finding* with the fields, in the order, of every ``findings`` list."""
     rule, advice = finding.rule, finding.advice
-    place = advice.location
-    file, kernel = (place.file, place.kernel) if place else (None, None)
     return {
-        "id": finding_id(rule.id, file, kernel),
+        "id": finding.id,
         "rule": rule.id,
         "topic": str(rule.topic),
         "category": str(finding.category),

@@ -325,6 +325,7 @@ FINDING_COLUMNS = (
     "gain_high",
     "gain_expected_of_run",
     "gain_of_run",
+    "id",
 )
 
 
@@ -366,6 +367,7 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         likely.high if likely else None,
         of_run.expected if of_run else None,
         finding.bound_of_run,
+        finding.id,
     )
     return dict(zip(FINDING_COLUMNS, values, strict=True))
 

@@ -157,6 +157,7 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
     summary = text.summary(records, counts, _where(choice), members)
     listed = [change for change in records if unchanged or change["status"] != Status.UNCHANGED]
     limit = _SHOWN if new.limit is None else new.limit
+    given = listed[: new.limit or None]  # data has all unless told
     return Answer(
         command="diff",
         device=device_block(choice.device) if choice else None,
@@ -166,12 +167,12 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
             "regression": counts[Status.WORSE] > 0,
             "counts": counts,
             "members": members,
-            "kernels": listed,
+            "kernels": given,
             "not_judged": not_judged.records(
                 not_judged.of_damage((*builds[0].damage, *builds[1].damage))
             ),
         },
-        rows=flat(listed),
+        rows=flat(given),
         blocks=lambda: text.blocks(summary, records, members, limit, unchanged),
         notes=(*(choice.notes if choice else ()), *_notes(*builds, by_target=gpu is None)),
         documents={"github": lambda: render(summary, records)},

@@ -163,6 +163,7 @@ def answer(
     counts = Counter(record["status"] for record in records)
     summary = _summary(diff)
     limit = _SHOWN if new.limit is None else new.limit
+    given = listed[: new.limit or None]  # data has all unless told
     shown_device = runs[1].device
     failing = fail_on_regression and diff.regression
     any_damaged = any(run.damaged for run in runs)
@@ -186,12 +187,12 @@ def answer(
             "summary": summary,
             "regression": diff.regression,
             "counts": {str(status): counts[status] for status in RunStatus},
-            "kernels": listed,
+            "kernels": given,
             "whole": {side: _whole(run) for side, run in zip(("old", "new"), runs, strict=True)},
             "copies": _copy_records(diff),
             "not_judged": not_judged.records(_not_judged(old.files[0], new.files[0], diff, cut)),
         },
-        rows=[_flat(record) for record in listed],
+        rows=[_flat(record) for record in given],
         blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
         notes=notes,
         documents={"github": lambda: _annotations(summary, listed)},

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from gpuadvise.cli.not_judged import NotJudged
     from gpuadvise.cli.render.svg import Picture
 
-COLUMNS = ("file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable")
+COLUMNS = (
+    "file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable", "id",
+)  # fmt: skip
 _LINE_NUMBER = 8  # columns before a source line: its number and a bar
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 
@@ -207,9 +209,12 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
 
 
 def _row(seen: Diagnostic) -> dict[str, Any]:
+    from gpuadvise.rules.report import finding_id
+
     values = (
         seen.file, seen.where.line, seen.where.column, seen.rule, str(_priority(seen)),
         seen.kernel, seen.message, seen.action, bool(seen.edits),
+        finding_id(rule_of(seen.rule).id, seen.file, seen.kernel),
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 
