@@ -259,7 +259,9 @@ def _unknown(name: str) -> BadInput:
         return BadInput(f"{quoted(name)} is not a command.", hint="gpuadvise --version.")
     if (missing := neither(name)) is not None:
         return missing
-    near = get_close_matches(name[:SHOWN], [entry.name for entry in COMMANDS])
+    names = [entry.name for entry in COMMANDS]
+    near = [command for command in names if len(name) > 1 and command.startswith(name)]
+    near = near or get_close_matches(name[:SHOWN], names)
     hint = f"Did you mean {and_list(near, 'or')}?" if near else "gpuadvise --help lists them."
     return BadInput(f"{quoted(name)} is not a command.", hint=hint)
 

@@ -145,7 +145,7 @@ def _close(sentence: str, args: list[str]) -> None:
 
 def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:
     """Return what the option parser says against *args*, and what to write instead."""
-    from gpuadvise.cli.spellings import meant
+    from gpuadvise.cli.spellings import also_meant, meant
     from gpuadvise.cli.typer_private import NoSuchOption
 
     message, context = _shortened(error.format_message()), getattr(error, "ctx", None)
@@ -158,7 +158,7 @@ def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:
         name = next(filter(None, (meant(word, options) for word in foreign)), None)
         if name is not None:
             said = vars(options[name])["help"]
-            return _shortened(error.message), f"The option is {name} here: {said}"
+            return _shortened(error.message), f"The option is {name} here: {said}{also_meant(name)}"
     if "extra argument" in message and "--gpu" in options:
         message = f"{message}; each value stands behind an option, as in --gpu h200"
     elif "extra argument" in message and "--from" in options:

@@ -86,6 +86,18 @@ def meant(word: str, options: Collection[str]) -> str | None:
     return None
 
 
+# What else is as often meant by such a name.
+_MEANT_AS_OFTEN = {
+    "--grid": " --block takes the threads of one.",
+    "--format": " Into a file: > FILE.",
+}
+
+
+def also_meant(option: str) -> str:
+    """Return a sentence on what the name of another tool may mean beside *option*; "" for nothing."""
+    return _MEANT_AS_OFTEN.get(option, "")
+
+
 def current(command: str, arguments: list[str]) -> tuple[list[str], list[str]]:
     """Return *arguments* of *command* as its options are spelled, and notes on what changed.
 

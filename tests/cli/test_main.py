@@ -93,3 +93,20 @@ def test_the_shell_gets_its_completions(process, words: str, offered: set[str]) 
     place = str(len(words.split()) - 1)
     ran = process(_GPUADVISE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=place)
     assert set(ran.out.split()) == offered
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("occupancy --blocks 256", "--block takes the threads of one."),
+        ("occupancy --output x", "Into a file: > FILE."),
+        ("help occ", "Did you mean occupancy?"),
+        ("ban", "Did you mean bandwidth or banks?"),
+        ("rules coalesc", "Did you mean uncoalesced-access?"),
+        ("rules zz", "`gpuadvise rules` lists them, with --select those of a topic or priority."),
+    ],
+)
+def test_part_of_a_name_and_what_else_it_means_are_said(cli, line: str, hint: str) -> None:
+    ran = cli(*line.split())
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1].endswith(hint)
