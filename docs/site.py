@@ -88,7 +88,9 @@ def main() -> None:
         folder = SITE / "browser"
     else:
         copy_page(folder)
+    copy_examples(folder / "examples")
     add_runtime(folder / "runtime")
+    set_version(folder)
     print(f"{folder}: {size_of(folder) / 1e6:.1f} MB")
 
 
@@ -112,6 +114,24 @@ def copy_page(folder: Path) -> None:
     for path in sorted(PAGE.iterdir()):
         if path != REQUIREMENTS:
             shutil.copyfile(path, folder / path.name)
+
+
+def copy_examples(folder: Path) -> None:
+    """Copy the recordings of ``gpuadvise demo``, which the page shows too."""
+    folder.mkdir(exist_ok=True)
+    for path in sorted((ROOT / "cli" / "demo").iterdir()):
+        if path.is_file() and path.suffix != ".py":
+            shutil.copyfile(path, folder / path.name)
+
+
+def set_version(folder: Path) -> None:
+    """Write into offline.js which files these are: browsers replace what they keep when it changes."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(path.read_bytes())
+    script = folder / "offline.js"
+    text = script.read_text(encoding="utf-8").replace("unversioned", digest.hexdigest()[:16])
+    script.write_text(text, encoding="utf-8")
 
 
 def add_runtime(folder: Path) -> None:

@@ -14,6 +14,9 @@ export class Files {
     this.#tool = tool;
     this.#page = new AnswerPage(part("page"));
     part("chosen").addEventListener("change", () => this.#take([...part("chosen").files]));
+    for (const button of document.querySelectorAll("[data-example]")) {
+      button.addEventListener("click", () => this.#takeExample(button.dataset.example.split(" ")));
+    }
     part("paste").addEventListener("click", () => this.#takeText());
     part("question").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -38,6 +41,19 @@ export class Files {
       over(false);
       this.#take([...event.dataTransfer.files]);
     });
+  }
+
+  // Files of this site.
+  async #takeExample(names) {
+    try {
+      this.#take(await Promise.all(names.map(async (name) => {
+        const answer = await fetch(`examples/${name}`);
+        if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+        return new File([await answer.blob()], name);
+      })));
+    } catch (error) {
+      part("told").textContent = `The example cannot be loaded: ${error.message}`;
+    }
   }
 
   #takeText() {

@@ -14,6 +14,9 @@ for (const button of document.querySelectorAll("[data-copies]")) {
   });
 }
 
+// Never on a page that is opened from a file, and no loss where a browser refuses.
+navigator.serviceWorker?.register("offline.js").catch(() => {});
+
 const told = document.getElementById("state");
 try {
   await tool.ready;

@@ -19,7 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
@@ -332,6 +332,32 @@ def test_the_policy_binds_page_and_worker(page: Page, address: str) -> None:
     assert worker.evaluate(reach) == "refused"
 
 
+def test_a_second_visit_needs_no_network(chromium: Browser, address: str, evidence: Path) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("form[data-answers]", timeout=120_000)
+    page.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
+    context.set_offline(True)
+    again = context.new_page()
+    again.goto(f"{address}#gpu=t4&block=128&regs=80&smem=0&dynamic-smem=0")
+    again.wait_for_selector("form[data-answers]", timeout=120_000)
+    assert "--gpu t4 --block 128 --regs 80" in again.inner_text("#command")
+    assert ask(again, "", "json", evidence / "pageable.trace.json")["code"] == "0"
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["a run of PyTorch", "a profile with its source", "a notebook"])
+def test_an_example_is_answered(page: Page, name: str) -> None:
+    page.fill("#words", "")
+    page.select_option("#format", "html")
+    page.wait_for_timeout(100)
+    page.evaluate("() => { delete document.getElementById('told').dataset.code }")
+    page.click(f"#examples >> text={name}")
+    page.wait_for_selector("#told[data-code='0']", timeout=60_000)
+    assert page.frame_locator("#page").locator("h1").inner_text().startswith("gpuadvise ")
+
+
 HOSTILE = "<img src=x onerror='document.title=\"run\"'><script>top.ran=1</script>"
 
 
@@ -357,7 +383,7 @@ def test_names_in_dropped_files_are_text(page: Page, tmp_path: Path) -> None:
 def test_the_keyboard_reaches_every_control(page: Page) -> None:
     page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0) }")
     seen = []
-    for _ in range(45):
+    for _ in range(60):
         page.keyboard.press("Tab")
         seen.append(
             page.evaluate(
