@@ -71,7 +71,10 @@ class Steps:
     def is_repeated(self, node: ast.AST) -> bool:
         """Whether *node* runs in every round of a loop that is neither tiny nor one of epochs."""
         loop = self.module.loop_around(node)
-        return loop is not None and not is_tiny(loop) and not self.is_outer(loop)
+        if loop is None or is_tiny(loop) or self.is_outer(loop):
+            return False
+        # A few named values, or weights, once.
+        return not (isinstance(loop, ast.For) and ".items()" in ast.unparse(loop.iter))
 
     def runs_always(self, node: ast.AST) -> bool:
         """Whether each round of the loop around *node* reaches it, by no condition."""
@@ -123,7 +126,7 @@ class Steps:
         around = self.module.loop_around(branch) or self.module.function_of(branch)
         bound = self.module.bound_in(around) if isinstance(around, ast.stmt) else set()
         names = set(_names_that_decide(test))
-        if not names or names & bound:
+        if not names or names & bound or _COUNTERS.search(ast.unparse(test)):
             return False
         parts = test.values if isinstance(test, ast.BoolOp) else [test]
         return all(_asks_for_none(part) or not _RARE.search(ast.unparse(part)) for part in parts)
@@ -240,12 +243,13 @@ class Steps:
 
     def _draws_batches(self, loop: ast.For | ast.AsyncFor) -> bool:
         """Whether each round of *loop* takes a batch by ``next(batches)`` and records no graph."""
-        return any(
-            isinstance(part, ast.Call)
-            and getattr(part.func, "attr", getattr(part.func, "id", "")) in ("next", "get_batch")
+        return without_gradients(self.module, loop) and any(
+            isinstance(statement, ast.Assign)
+            and isinstance(statement.value, ast.Call)
+            and getattr(statement.value.func, "attr", getattr(statement.value.func, "id", ""))
+            in ("next", "get_batch")
             for statement in loop.body
-            for part in self.module.walk(statement)
-        ) and without_gradients(self.module, loop)
+        )
 
     def _is_in_training(self, node: ast.AST) -> bool:
         return any(a in self.training for a in self.module.ancestors(node))
@@ -530,7 +534,14 @@ def _may_change(part: ast.AST) -> bool:
 
 
 def _asks_for_none(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+    is_asked = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+    return is_asked and "debug" not in ast.unparse(test).lower()
+
+
+# What counts steps: a condition on it holds in some of them.
+_COUNTERS = re.compile(
+    r"\b(?:\w+_)?(?:batch_?(?:nb|idx|id|i|num|index)|step|steps|iteration|iter|it|epoch|idx|index|num_updates|frame)\b"
+)
 
 
 _SETTINGS = re.compile(

@@ -68,6 +68,7 @@ _ON_GPU = Value(Kind.TENSOR, Place.GPU)
 _LIKELY_ON_GPU = Value(Kind.TENSOR, Place.GPU, sure=False)
 _LIKELY_MODEL = Value(Kind.MODEL, sure=False)
 _SOMEWHERE = Value(Kind.TENSOR)
+_GIVEN_BATCH = Value(Kind.BATCH, sure=False)
 _ARRAY = Value(Kind.ARRAY)
 _GPU_DEVICE = Value(Kind.DEVICE, Place.GPU)
 _LIKELY_GPU = Value(Kind.DEVICE, Place.GPU, sure=False)
@@ -87,7 +88,14 @@ _LIKE = re.compile(r"torch\.\w+_like$")
 _DEVICE_NAMES = re.compile(
     r"(?:.*_)?(?:device|dev|gpu|device_id|gpu_id|local_rank|rank|cuda_device)$", re.IGNORECASE
 )
-_LOADER_NAMES = re.compile(r"(?:.*_)?(?:data_?)?loaders?$|.*_dl$", re.IGNORECASE)
+_LOADER_NAMES = re.compile(
+    r"(?!.*(?:model|config|cfg|image|weights?|file|checkpoint|json|yaml|template|module|class)_?loaders?$).*loaders?$|.*_dl$"
+    r"|(?:train|val|valid|test|eval|data)_?(?:iter|iterator|gen|generator|queue|batches)$",
+    re.IGNORECASE,
+)
+# Parameters that are given what a loader of another file hands out.
+_BATCH_NAMES = re.compile(r"(?:mini_?|data_?)?batch(?:_data)?$")
+
 _MODEL_NAMES = re.compile(
     r"(?!.*(?:loss|losses|grads?|out|outputs?|preds?|logits|values?|params|optimizer|optim|states?|dim|size|config|cfg|name"
     r"|path|args|lr|input|inputs|weights?|scores?|idx|ids|id|num|count|kwargs|type|features?|feats?|emb|embeddings?)$)"
@@ -247,6 +255,8 @@ class Tensors:
             value = given.get(parameter.arg)
             if value is None and of_model and _may_be_tensor(parameter):
                 value = _LIKELY_ON_GPU
+            elif value is None and _BATCH_NAMES.match(parameter.arg):
+                value = _GIVEN_BATCH
             names[parameter.arg] = value
         self._returned[function] = None
         self._block(function.body, names)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import TextEdit
-from gpuadvise.advisor.source.python.steps import is_test, steps_of
+from gpuadvise.advisor.source.python.steps import is_test, repeated_call_of, steps_of
 from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
@@ -36,8 +36,14 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     for call, moved in moves_to_gpu(module):
         if moved is None or moved.kind is not Kind.BATCH or not _may_block(call):
             continue
-        loop = module.loop_around(call) or steps.training_loop(call)
-        if loop is not None and moved.place is not Place.GPU:
+        loop = (
+            module.loop_around(call) or steps.training_loop(call) or repeated_call_of(module, call)
+        )
+        if (
+            loop is not None
+            and moved.place is not Place.GPU
+            and not _is_moved_by_trainer(module, call)
+        ):
             moves.setdefault(loop, []).append(call)
     for calls in moves.values():
         yield module.diagnostic(
@@ -46,6 +52,15 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             _ACTION,
             tuple(edit for call in calls for edit in _keyword(module, call, "non_blocking=True")),
         )  # fmt: skip
+
+
+def _is_moved_by_trainer(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* stands in a module of Lightning, whose trainer has moved the batch before."""
+    return any(
+        isinstance(above, ast.ClassDef)
+        and any("Lightning" in module.name_of(base) for base in above.bases)
+        for above in module.ancestors(call)
+    )
 
 
 def _may_block(call: ast.Call) -> bool:

@@ -49,6 +49,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 f"{' and '.join(names[:2])}{' and others' if len(names) > 2 else ''} of NumPy: each launch copies to the "
                 "GPU and, when the kernel is done, back.",
                 _ACTION,
+                minor=_is_one_block(call),
             )  # fmt: skip
 
 
@@ -58,6 +59,13 @@ def _is_jit(module: PythonModule) -> Callable[[ast.expr], bool]:
         return module.name_of(called) == "numba.cuda.jit"
 
     return decides
+
+
+def _is_one_block(call: ast.Call) -> bool:
+    """Whether a single block is launched, ``kernel[1, 32](x)``, which has little to copy."""
+    grid = call.func.slice if isinstance(call.func, ast.Subscript) else None
+    blocks = grid.elts[0] if isinstance(grid, ast.Tuple) and grid.elts else None
+    return isinstance(blocks, ast.Constant) and blocks.value == 1
 
 
 def _is_ufunc(module: PythonModule, decorator: ast.expr) -> bool:

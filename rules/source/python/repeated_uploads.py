@@ -74,6 +74,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
     """Whether a function that a server or trainer calls in each step uploads what it is given, by its name."""
     name = getattr(module.function_of(call), "name", "")
+    steps = steps_of(module)
+    for above in module.ancestors(call):
+        if isinstance(above, ast.If) and not steps.is_chosen_once(above):
+            return False
     moved = call.func.value if isinstance(call.func, ast.Attribute) else call
     values = (tensors_of(module)[moved], tensors_of(module)[call])
     maker = next((v.maker for v in values if v is not None and v.maker is not None), call)

@@ -76,7 +76,7 @@ def place(code: str, name: str = "x") -> Place | None:
         ("x = (y := torch.ones(3).cuda())\nx", Place.GPU),
         ("m = torch.nn.Linear(3, 3).cuda()\nx = m(y)\nx", Place.GPU),
         ("class M(torch.nn.Module): ...\nm = M().to('cuda')\nx = m(y)\nx", Place.GPU),
-        ("torch.set_default_device('cuda')\nx = torch.ones(3)\nx", None),
+        ("torch.set_default_device('cuda')\nx = torch.ones(3)\nx", Place.GPU),
         ("x = torch.as_tensor(y)\nx.cuda()", None),
         ("x = torch.ones(3, **o)\nx.cuda()", None),
         ("T = torch.cuda.FloatTensor\nx = T(3, 3)\nx", Place.GPU),

@@ -26,3 +26,27 @@ class Trainer:
         for step, (images, labels) in enumerate(loader):
             labels = labels.cuda(non_blocking=True)
             self.step(images, labels)
+
+
+# ---
+# case: a helper is given the batch
+import torch
+
+
+def unpack(batch, device):
+    images = batch["images"].to(device)  # expect: blocking-moves
+    return images, batch["labels"].to(device, non_blocking=True)
+
+
+# case: a trainer of Lightning has moved it
+class Net(LightningModule):
+    def shared_step(self, batch):
+        return self(batch.to(self.device))
+
+
+# case: another word for a loader
+def fit(train_iter, trainloader):
+    for x in train_iter:
+        x = x.cuda()  # expect: blocking-moves
+    for x in trainloader:
+        x = x.cuda()  # expect: blocking-moves

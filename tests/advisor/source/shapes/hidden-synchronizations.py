@@ -149,3 +149,16 @@ class Net(torch.nn.Module):
     def validation_step(self, batch, index):
         loss = self(batch)
         return {"loss": loss.item()}  # expect: hidden-synchronizations
+
+
+# case: the first batch alone
+class First(torch.nn.Module):
+    def show(self, x, batch_nb):
+        if batch_nb == 0:
+            print(x.cpu())
+
+
+# case: a few named values
+def values_of(results):
+    for name, value in results.items():
+        results[name] = torch.tensor(value).cuda().cpu()

@@ -26,3 +26,15 @@ for x in loader:
 steps = torch.linspace(0, 1, 100).to(device)
 for i in range(100):
     print(steps[i].item())
+
+
+# ---
+# case: for a debugger
+import torch
+
+
+class Debugged(torch.nn.Module):
+    def forward(self, x, debug_share=None):
+        if debug_share is not None:
+            x = x + torch.rand(8).to(x.device)
+        return x + torch.rand(8).to(x.device)  # expect: host-built-tensors
