@@ -162,6 +162,7 @@ _MODULES = (
     "python.separate_projections",
     "python.data_parallel_threads",
     "python.serial_kernels",
+    "python.checkpoints_in_each_step",
     "python.unsearched_convolutions",
     "python.eager_training",
     "python.pageable_async_copies",

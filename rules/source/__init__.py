@@ -57,6 +57,7 @@ CUDA_RULES = (
 PYTHON_RULES = (
     "array-copies-in-loops",
     "blocking-moves",
+    "checkpoints-in-each-step",
     "data-parallel-threads",
     "eager-training",
     "emptied-caches",

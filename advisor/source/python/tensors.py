@@ -665,6 +665,8 @@ class Tensors:
             return Value(Kind.MODEL, Place.PAGEABLE) if is_model else None
         if last in _NO_RESULT:
             return _HOST_VALUE
+        if name == "abs" and given:
+            return given[0]
         if last in _WRAPPERS and given:
             first = given[0]
             return _element(first) if last == "next" else first
