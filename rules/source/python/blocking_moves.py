@@ -111,7 +111,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.LOW,
     why="From pinned memory a copy with non_blocking=True overlaps with queued work.",
-    when="A batch of a DataLoader is moved to a GPU without non_blocking.",
+    when="A batch of a DataLoader, or the argument called batch of a helper, is moved to a GPU without non_blocking.",
     citations=pytorch_cuda_notes(),
     seen="images.to(device)",
     file="train.py",

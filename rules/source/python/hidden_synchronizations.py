@@ -139,7 +139,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.LOW,
     why="Each read makes the host wait until the GPU has done everything before it, and the GPU then waits for the host.",
-    when="An evaluation loop, a model or a helper reads a value of the GPU in each round.",
+    when="An evaluation loop, a model, a helper or a loop of arrays reads a value of the GPU, or chooses elements by a mask, in each round.",
     citations=pytorch_tuning_guide(),
     seen="(guess == label).sum().item()",
     file="train.py",

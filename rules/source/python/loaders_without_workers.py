@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import (
@@ -13,6 +14,7 @@ from gpuadvise.advisor.source.python.steps import (
     where_on_gpu,
     works_on_gpu,
 )
+from gpuadvise.advisor.source.python.tensors import moves_to_gpu
 from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -35,7 +37,11 @@ _PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Loaders without workers in a file whose loops move batches to a GPU, or that hands loaders out."""
-    if b"DataLoader" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
+    if is_test(module) or not may_work_on_gpu(module):
+        return
+    if b"range(len(" in module.text.content:
+        yield from _indexed_sets(module)
+    if b"DataLoader" not in module.text.content:
         return
     feeding = loaders_to_gpu(module)
     for call in module.calls:
@@ -57,6 +63,28 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 _ACTION,
                 minor=refused or not works_on_gpu(module),
             )  # fmt: skip
+
+
+def _indexed_sets(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find ``for i in range(len(dataset)): x = dataset[i]`` in loops that move what they load."""
+    moving = {module.loop_around(call) for call, _ in moves_to_gpu(module)}
+    for loop in module.nodes:
+        if not isinstance(loop, ast.For) or loop not in moving:
+            continue
+        data = _LENGTH.search(ast.unparse(loop.iter))
+        for statement in loop.body if data is not None else ():
+            loaded = statement.value if isinstance(statement, ast.Assign) else None
+            if isinstance(loaded, ast.Subscript) and data and ast.unparse(loaded.value) == data[1]:
+                yield module.diagnostic(
+                    "loaders-without-workers", loaded,
+                    "The loop loads and transforms each sample itself, so the GPU waits for each.",
+                    _ACTION,
+                    minor=True,
+                )  # fmt: skip
+
+
+# Data sets, not lists of tensors that are there already.
+_LENGTH = re.compile(r"range\(len\(((?:\w+\.)*\w*data_?set\w*)\)\)", re.IGNORECASE)
 
 
 def _is_in_memory(module: PythonModule, loader: ast.Call) -> bool:
@@ -98,7 +126,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     why="Without workers the loop loads and transforms each sample itself, while the GPU has nothing to do.",
-    when="A DataLoader without num_workers feeds a loop that works on a GPU.",
+    when="A DataLoader without num_workers feeds a loop that works on a GPU, or such a loop indexes its data set itself.",
     citations=pytorch_tuning_guide(),
     seen="torch.utils.data.DataLoader(images, batch_size=64)",
     file="train.py",

@@ -126,7 +126,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.LOW,
     why="A small copy costs microseconds of latency, and from pageable memory the host waits for it.",
-    when="A loop or a model makes a tensor of the GPU from a list or an array in each round.",
+    when="A loop, a model or a function that is called again and again makes a tensor of the GPU from a list or an array.",
     citations=pytorch_tuning_guide(),
     seen="torch.tensor(values, device=device)",
     file="train.py",

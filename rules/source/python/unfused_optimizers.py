@@ -82,7 +82,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="An update is bound by memory and launches: one pass over the parameters is enough.",
-    when="A program that trains on a GPU makes Adam or AdamW without fused=True.",
+    when="A program makes Adam or AdamW without fused=True, and names no device that is the host.",
     citations=pytorch_optimizers(),
     seen="torch.optim.AdamW(model.parameters())",
     file="train.py",

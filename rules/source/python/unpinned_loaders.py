@@ -82,7 +82,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     why="Copies from pageable memory are staged by the driver and cannot overlap.",
-    when="A DataLoader without pin_memory hands out batches that the file moves to a GPU.",
+    when="A DataLoader without pin_memory feeds a loop that works on a GPU, or is handed to a trainer elsewhere.",
     citations=pytorch_tuning_guide(),
     seen="torch.utils.data.DataLoader(images, batch_size=64)",
     file="train.py",

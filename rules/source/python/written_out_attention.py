@@ -188,7 +188,7 @@ RULE = source_rule(
     topic=Topic.MEMORY,
     priority=Priority.LOW,
     why="The fused kernel keeps scores in shared memory and registers, so that traffic grows with the length, not its square.",
-    when="Attention is written as softmax(q k^T) v, and the weights are used for nothing else.",
+    when="Attention is written as softmax(q k^T) v, by products or by einsum.",
     citations=pytorch_attention(),
     seen="torch.softmax(q @ k.transpose(-2, -1), dim=-1)",
     file="train.py",

@@ -130,3 +130,22 @@ def eval_loader(images):
 # case: not handed out
 def statistics_of(images):
     return sum(x.sum() for x in torch.utils.data.DataLoader(images, batch_size=8))
+# ---
+# case: a data set is indexed
+import torch
+
+for i in tqdm(range(len(dataset))):
+    sample = dataset[i]  # expect: loaders-without-workers
+    out = model(sample["image"].cuda())
+
+
+# case: a list of tensors is indexed
+for i in range(len(tensors)):
+    x = tensors[i]
+    out = model(x.cuda())
+
+
+# case: nothing is moved
+for i in range(len(dataset)):
+    sample = dataset[i]
+    print(sample)
