@@ -32,6 +32,18 @@ def reached_by_few_lanes(context: RuleContext, node: Node) -> bool:
     return not all(_is_bounds_check(context, condition) for condition in conditions)
 
 
+def reached_by_elected_lanes(context: RuleContext, node: Node) -> bool:
+    """Whether the numbers of the lanes choose those that reach *node*, and not what they compute."""
+    conditions = [*conditions_of(context, node)]
+    for exit_ in _exits_before(context, node):
+        conditions += conditions_of(context, exit_, node)
+    return any(
+        context.variances.of(condition) in (Variance.LANE, Variance.WARP)
+        and not _is_bounds_check(context, condition)
+        for condition in conditions
+    )
+
+
 def _exits_before(context: RuleContext, node: Node) -> Iterator[Node]:
     """Yield the statements before *node* with which a lane goes past it."""
     exits = [*context.function.nodes("return_statement"), *_jumps(context)]

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.array_access import array_access
+from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.scopes import Variable
     from gpuadvise.advisor.source.tree import Node
 
 _UPDATING = re.compile(rb"\]\s*[-+*|&^]?=")
 _UPDATES = frozenset(("+=", "-=", "*=", "|=", "&=", "^="))
+_BARRIERS = re.compile(rb"__sync|\bsync\(|barrier")
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -37,12 +40,23 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         loop = context.loop_around(update)
         if loop is None or (loop.index, context.at(target)) in reported:
             continue
-        reached = array_access(context, target)
-        if reached is None or reached.parameter.restrict or not _stays(context, target, loop):
+        array = _array_of(context, target)
+        if array is None or array.restrict or not _stays(context, target, loop):
             continue
         if not _reads_another(context, loop, target):
             continue
         reported.add((loop.index, context.at(target)))
+        if array.shared:
+            if not _is_private(context, target, loop):
+                continue
+            yield context.diagnostic(
+                "accumulators-in-memory", update,
+                f"Each iteration loads and stores {context.at(target)} in shared memory, which only this thread uses until the loop "
+                "ends.",
+                f"Add up in a local variable, and store it to {context.at(target)} once after the loop.",
+                minor=True,
+            )  # fmt: skip
+            continue
         yield context.diagnostic(
             "accumulators-in-memory", update,
             f"Each iteration loads and stores {context.at(target)}: another pointer may reach it, so the compiler may keep it in "
@@ -50,6 +64,26 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"Add up in a local variable, and store it to {context.at(target)} once after the loop; __restrict__ on the "
             "parameters lets the compiler do so.",
         )  # fmt: skip
+
+
+def _array_of(context: RuleContext, access: Node) -> Variable | None:
+    """Return the array of the caller, or in shared memory, of which *access* takes an element."""
+    reached = array_access(context, access)
+    if reached is not None:
+        return reached.parameter
+    base = access.children[0]
+    array = context.file.variable(context.at(base), base, context.function)
+    if array is None or array.name in context.handed_out or context.changes(array):
+        return None
+    return array if array.shared or (array.parameter and array.type.endswith("*")) else None
+
+
+def _is_private(context: RuleContext, target: Node, loop: Node) -> bool:
+    """Whether *target* is an element of this thread's own, and no other thread takes it in *loop*."""
+    content = context.file.text.content
+    return is_made_of_thread(context, target.children[1]) and not _BARRIERS.search(
+        content, loop.start, loop.end
+    )
 
 
 def _is_update(context: RuleContext, update: Node) -> bool:
@@ -93,7 +127,8 @@ def _reads_another(context: RuleContext, loop: Node, target: Node) -> bool:
     """Whether *loop* loads from another array, which moves with it."""
     return any(
         context.root_name(access) != context.root_name(target)
-        and array_access(context, access) is not None
+        and (array := _array_of(context, access)) is not None
+        and not array.shared
         and not _stays(context, access, loop)
         for access in context.file.tree.inside(loop, "subscript_expression")
     )

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.atomic_address import (
+    best_of_a_loop,
+    is_in_shared_memory,
+    is_indexed_by_byte,
+    is_one_address,
+)
 from gpuadvise.advisor.source.lane_stride import is_kernel_with_lanes
-from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
+from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
-from gpuadvise.advisor.source.variance import Variance
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
@@ -16,7 +22,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
-    from gpuadvise.advisor.source.tree import Node
 
 _ATOMICS = (
     "atomicAdd",
@@ -28,12 +33,13 @@ _ATOMICS = (
     "atomicXor",
 )
 _WORDS = re.compile(rb"\batomic[A-Z]")
-_BYTES = frozenset(("char", "uchar"))
+_RANK = b"thread_rank()"
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find atomics in global memory whose threads all have one address, or one for each value of a byte."""
-    if not is_kernel_with_lanes(context) or not context.function.matches(_WORDS):
+    of_a_group = context.function.place is ExecutionSpace.KERNEL and context.function.says(_RANK)
+    if not (is_kernel_with_lanes(context) or of_a_group) or not context.function.matches(_WORDS):
         return
     reported: set[str] = set()
     for call in context.calls(*_ATOMICS):
@@ -42,12 +48,12 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if len(arguments) < 2 or call.parent is None or call.parent.kind != "expression_statement":
             continue
         address = bare(arguments[0])
-        if _is_shared(context, address) or reached_by_few_lanes(context, call):
+        if is_in_shared_memory(context, address) or reached_by_elected_lanes(context, call):
             continue
         name = context.root_name(address).lstrip("&")
         if name in reported:
             continue
-        if _is_one_address(context, address) and bare(arguments[1]).kind != "number_literal":
+        if is_one_address(context, address) and bare(arguments[1]).kind != "number_literal":
             reported.add(name)
             yield context.diagnostic(
                 "atomic-contention", call,
@@ -55,56 +61,22 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "Add up in each warp by __shfl_down_sync() or __reduce_add_sync(), in the block through shared memory, and let one "
                 "thread of the block do the atomic.",
             )  # fmt: skip
-        elif _is_indexed_by_byte(context, address):
+        elif (counter := best_of_a_loop(context, address)) is not None:
+            reported.add(name)
+            yield context.diagnostic(
+                "atomic-contention", call,
+                f"The index into {name} is one that a loop of {counter} chose: where these are few, all threads of the grid update the "
+                "same few elements.",
+                "Add up in shared memory, once for each block, and add that to the array in global memory.",
+                minor=True,
+            )  # fmt: skip
+        elif is_indexed_by_byte(context, address):
             reported.add(name)
             yield context.diagnostic(
                 "atomic-contention", call,
                 f"All threads of the grid count in the few elements of {name} that a byte can choose.",
                 "Count in shared memory, one histogram for each block or warp, and add it to the one in global memory once.",
             )  # fmt: skip
-
-
-def _index(address: Node) -> Node | None:
-    """Return the index of ``&a[index]``."""
-    if address.kind != "pointer_expression" or not address.children:
-        return None
-    element = bare(address.children[0])
-    if element.kind != "subscript_expression" or len(element.children[1].children) != 1:
-        return None
-    return element.children[1].children[0]
-
-
-def _is_one_address(context: RuleContext, address: Node) -> bool:
-    """Whether all threads of a block have the same *address*."""
-    if address.kind == "identifier":
-        variable = context.file.variable(context.at(address), address, context.function)
-        return variable is not None and variable.parameter and not context.changes(variable)
-    index = _index(address)
-    if index is not None:
-        element = bare(address.children[0])
-        if bare(element.children[0]).kind != "identifier":
-            return False
-        variable = context.file.variable(context.at(element.children[0]), element, context.function)
-        if variable is None or not variable.parameter or context.changes(variable):
-            return False
-        loop = context.loop_around(address)
-        moves = loop is not None and any(
-            node.kind == "identifier" and context.at(node) in context.assigned_below(loop)
-            for node in context.file.tree.below(index)
-        )
-        return not moves and context.variances.of(index) is Variance.UNIFORM
-    return False
-
-
-def _is_indexed_by_byte(context: RuleContext, address: Node) -> bool:
-    index = _index(address)
-    return index is not None and context.type_of(context.settled(index)) in _BYTES
-
-
-def _is_shared(context: RuleContext, address: Node) -> bool:
-    words = context.root_name(address).lstrip("&")
-    variable = context.file.variable(words, address, context.function)
-    return variable is None or variable.shared or not variable.parameter
 
 
 CHECK = CudaCheck(

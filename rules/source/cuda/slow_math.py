@@ -28,12 +28,18 @@ _INTRINSICS = {
     "log2f": "__log2f", "log10f": "__log10f", "powf": "__powf", "exp10f": "__exp10f",
     "sincosf": "__sincosf",
 }  # fmt: skip
+# What C++ picks by the type of its arguments.
+_OVERLOADED = {
+    name.removesuffix("f"): special
+    for name, special in _INTRINSICS.items()
+    if not name.startswith("sincos")
+}
 # Functions that reduce their argument first, slowly where it is large.
-_REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf"))
+_REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf", "sin", "cos", "tan"))
 _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
 FAST = frozenset({"-use_fast_math", "--use_fast_math"})
-_INTRINSIC_WORDS = re.compile(rb"\b(?:" + "|".join(_INTRINSICS).encode() + rb")\b")
+_INTRINSIC_WORDS = re.compile(rb"\b(?:" + "|".join((*_INTRINSICS, *_OVERLOADED)).encode() + rb")\b")
 
 
 def _is_of_vectors(context: RuleContext, call: Node) -> bool:
@@ -78,7 +84,14 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         return
     if not context.function.matches(_INTRINSIC_WORDS):
         return
-    repeated = [call for call in context.calls(*_INTRINSICS) if _is_repeated(context, call)]
+    calls_of_floats = [
+        call for call in context.calls(*_OVERLOADED) if context.type_of(call) == "float"
+    ]
+    repeated = [
+        call
+        for call in (*context.calls(*_INTRINSICS), *calls_of_floats)
+        if _is_repeated(context, call)
+    ]
     if not repeated:
         return
     special = {d.where.start for d in general_math_functions.faults(context)}
@@ -87,11 +100,12 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if call.start not in special:
             calls.setdefault(context.file.callee(call), []).append(call)
     for name, nodes in calls.items():
+        special_name = _INTRINSICS.get(name) or _OVERLOADED[name]
         times = f" in {len(nodes)} places" if len(nodes) > 1 else ""
         yield context.diagnostic(
             "slow-math", nodes[0], f"{name} in a loop{times}: {_COSTS if name in _REDUCING else _COST}.",
-            f"Where its error is acceptable call {_INTRINSICS[name]}, or compile with -use_fast_math.",
-            replacement=_INTRINSICS[name],
+            f"Where its error is acceptable call {special_name}, or compile with -use_fast_math.",
+            replacement=special_name,
         )  # fmt: skip
 
 

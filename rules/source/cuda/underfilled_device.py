@@ -1,12 +1,15 @@
-"""Launches of one thread, or of one block, over data that a loop walks."""
+"""Launches of one thread, of one block, or of a block for each item of a batch, over data that loops walk."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.launches import block_sides
+from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
@@ -14,19 +17,35 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.launches import SourceLaunch
-    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.scopes import SourceFunction
+    from gpuadvise.advisor.source.tree import Node
+
+_BATCH = re.compile(r"(?:b|B|bs|(?:num_|n_?)?batch(?:_?size|es)?|batchSize|batch_num)$")
+_SEVERAL_PER_ITEM = re.compile(
+    rb"blockIdx\.[xyz]\s*\*\s*blockDim|blockDim\.[xyz]\s*\*\s*blockIdx|blockIdx\.[yz]"
+)
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
-    """Find launches of one block whose kernel loops up to a number that it is given."""
+    """Find launches of few blocks whose kernel loops up to a number that it is given."""
     if context.function.place is not ExecutionSpace.HOST:
         return
+    reported: set[str] = set()
     for launch in context.launches.of(context.function):
         grid = block_sides(context.file, context.function, launch.grid)
-        if grid is None or set(grid) != {1} or not _loops_over_data(context, launch):
+        if not _loops_over_data(context, launch):
+            continue
+        if grid is None and launch.kernel not in reported:
+            reported.add(launch.kernel)
+            yield from _of_batches(context, launch)
+        if grid is None or set(grid) != {1}:
             continue
         alone = launch.threads == 1
-        if not alone and len(context.launches.of(context.function)) > 1:
+        others = [other for other in context.launches.of(context.function) if other is not launch]
+        last = any(other.kernel == launch.kernel for other in others) or not _walks_elements(
+            context, launch
+        )
+        if not alone and others and last:
             continue  # the last step of several
         yield context.diagnostic(
             "underfilled-device", launch.node,
@@ -37,6 +56,71 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "thread take the elements of its own number.",
             minor=not alone,
         )  # fmt: skip
+
+
+def _of_batches(context: RuleContext, launch: SourceLaunch) -> Iterator[Diagnostic]:
+    """Find a grid with one block for each item of a batch, each of which walks the whole item."""
+    count = _count_of_blocks(context, launch.grid)
+    if count is None or not _BATCH.match(context.at(count)):
+        return
+    for kernel in context.file.called(launch.kernel):
+        if kernel.place is ExecutionSpace.KERNEL and not kernel.matches(_SEVERAL_PER_ITEM):
+            yield context.diagnostic(
+                "underfilled-device", launch.node,
+                f"The grid has a block for each of {context.at(count)} items, whatever their size: with fewer items than the GPU has "
+                "SMs, the others are idle.",
+                "Let several blocks share an item, such as grid((n + 255) / 256, batch) with blockIdx.y for the item, unless "
+                "batches are always large.",
+                minor=True,
+            )  # fmt: skip
+            return
+
+
+def _count_of_blocks(context: RuleContext, grid: Node) -> Node | None:
+    """Return the only side of *grid* where it has one, as it is written."""
+    node = bare(grid)
+    if node.kind == "identifier":
+        variable = context.file.variable(context.at(node), node, context.function)
+        if variable is not None and variable.type == "dim3":
+            if variable.value is None or context.changes(variable):
+                return None
+            node = variable.value
+    if node.kind == "call_expression" and context.file.callee(node) == "dim3":
+        node = node.children[-1]
+    if node.kind in ("argument_list", "initializer_list", "parameter_list"):
+        if len(node.children) != 1:
+            return None
+        node = node.children[0]
+        node = node.children[0] if node.kind == "parameter_declaration" else node
+    return node
+
+
+def _walks_elements(context: RuleContext, launch: SourceLaunch) -> bool:
+    """Whether the kernel stores an element for each step of a loop over the data, as no last step does."""
+    return any(
+        kernel.place is ExecutionSpace.KERNEL and _stores_elements(context, kernel)
+        for kernel in context.file.called(launch.kernel)
+    )
+
+
+def _stores_elements(context: RuleContext, kernel: SourceFunction) -> bool:
+    inside = RuleContext(context.file, kernel, context.launches)
+    pointers = {p.name for p in kernel.parameters if "*" in p.type}
+    for change in kernel.nodes("assignment_expression"):
+        target = change.children[0]
+        if target.kind != "subscript_expression" or inside.root_name(target) not in pointers:
+            continue
+        loop = inside.loop_around(change)
+        if (
+            loop is not None
+            and any(
+                n.kind == "identifier" and inside.at(n) in inside.assigned_below(loop)
+                for n in context.file.tree.below(target.children[-1])
+            )
+            and is_made_of_thread(inside, target.children[-1])
+        ):
+            return True
+    return False
 
 
 def _loops_over_data(context: RuleContext, launch: SourceLaunch) -> bool:

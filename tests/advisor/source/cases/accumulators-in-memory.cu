@@ -61,7 +61,7 @@ __global__ void local_array(float *out, const float *x, int n) {
 }
 __global__ void in_shared_memory(float *out, const float *x, int n) {
   __shared__ float sums[256];
-  for (int k = 0; k < n; ++k) sums[threadIdx.x] += x[k];
+  for (int k = 0; k < n; ++k) sums[threadIdx.x] += x[k];  // expect: accumulators-in-memory
   out[0] = sums[0];
 }
 __global__ void indirect(float *out, const float *x, const int *at, int n) {
@@ -90,4 +90,30 @@ __global__ void after_the_loop(float *out, const float *x, int n) {
   float sum = 0;
   for (int k = 0; k < n; ++k) sum += x[k];
   out[threadIdx.x] += sum;
+}
+__global__ void by_a_number_taken_apart(float *out, const float *x, int n, int c) {
+  int id = blockIdx.x * blockDim.x + threadIdx.x;
+  int k = id % c;
+  id /= c;
+  int at = k + c * id;
+  for (int i = 0; i < n; ++i) out[at] += x[i + n * at];  // expect: accumulators-in-memory
+}
+__global__ void shared_among_threads(float *out, const float *x, int n) {
+  __shared__ float sums[256];
+  for (int k = 0; k < n; ++k) {
+    sums[threadIdx.x] += x[k];
+    __syncthreads();
+  }
+  out[0] = sums[0];
+}
+__global__ void one_shared_sum(float *out, const float *x, int n) {
+  __shared__ float sums[2];
+  for (int k = 0; k < n; ++k) sums[0] += x[k];
+  out[0] = sums[0];
+}
+__global__ void tree_of_sums(float *out, const float *x) {
+  __shared__ float sums[256];
+  sums[threadIdx.x] = x[threadIdx.x];
+  for (int s = 128; s > 0; s /= 2) sums[threadIdx.x] += sums[threadIdx.x + s];
+  out[0] = sums[0];
 }

@@ -77,7 +77,7 @@ __global__ void own_element(float *sums, const float *x) {
   atomicAdd(&sums[threadIdx.x], x[threadIdx.x]);
 }
 __global__ void along_a_row(float *sums, const float *x, int n) {
-  for (int k = 0; k < n; ++k) atomicAdd(&sums[k], x[threadIdx.x * n + k]);
+  for (int k = 0; k < n; ++k) atomicAdd(&sums[k], x[threadIdx.x * n + k]);  // expect: atomic-contention
 }
 __global__ void pointer_that_moves(float *sums, const float *x, int n) {
   sums += threadIdx.x;
@@ -92,3 +92,47 @@ __global__ void many_bins(int *bins, const unsigned short *x, int n) {
   if (i < n) atomicAdd(&bins[x[i]], 1);
 }
 __global__ void no_atomic(float *sum, const float *x) { sum[0] = x[threadIdx.x]; }
+__global__ void of_a_staged_number(float *sums, const int *ids, const float *x, int n) {
+  __shared__ int staged[256];
+  for (int i = 0; i < n; ++i) {
+    staged[threadIdx.x] = ids[i * 256 + threadIdx.x];
+    __syncthreads();
+    for (int j = 0; j < 256; ++j) {
+      float v = x[j * 256 + threadIdx.x];
+      if (v < 0) continue;
+      const int id = staged[j];
+      atomicAdd(&(sums[id * 3 + 1]), v);  // expect: atomic-contention
+    }
+    __syncthreads();
+  }
+}
+__global__ void of_the_nearest(unsigned *counts, const float *x, const float *centres, int clusters) {
+  float v = x[blockIdx.x * blockDim.x + threadIdx.x], least = 1e9f;
+  int nearest = 0;
+  for (int j = 1; j < clusters; ++j)
+    if (fabsf(v - centres[j]) < least) {
+      least = fabsf(v - centres[j]);
+      nearest = j;
+    }
+  atomicAdd(&counts[nearest], 1);  // expect: atomic-contention
+}
+__global__ void of_a_scaled_byte(int *bins, const unsigned char *x, int n) {
+  unsigned char v = x[blockIdx.x * blockDim.x + threadIdx.x];
+  int bin = (v * n) >> 8;
+  if (bin >= n) bin = n - 1;
+  atomicAdd(&bins[bin], 1);  // expect: atomic-contention
+}
+__global__ void of_a_loaded_number(int *bins, const int *x) {
+  int bin = x[threadIdx.x];
+  if (bin < 0) bin = 0;
+  atomicAdd(&bins[bin], 1);
+}
+__global__ void of_a_number_handed_out(int *bins, const unsigned char *x) {
+  int bin = 0;
+  choose(&bin, x[threadIdx.x]);
+  atomicAdd(&bins[bin], 1);
+}
+__global__ void of_one_thread_of_each_block(float *sums, const float *x, int n) {
+  if (threadIdx.x == 0)
+    for (int k = 0; k < n; ++k) atomicAdd(&sums[k], x[k]);
+}

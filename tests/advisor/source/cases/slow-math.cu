@@ -86,3 +86,13 @@ __global__ void by_fours(float *out, const float *in, int n) {
 __global__ void of_vectors(float4 *out, int n) {
   for (int i = 0; i < n; ++i) out[i] = expf(out[i]);
 }
+__global__ void overloaded_for_floats(float *x, int n) {
+  float sum = 0;
+  for (int k = 0; k < n; ++k) sum += exp(x[k]);  // expect: slow-math
+  x[0] = sum;
+}
+__global__ void overloaded_for_doubles(double *x, int n) {
+  double sum = 0;
+  for (int k = 0; k < n; ++k) sum += exp(x[k]);
+  x[0] = sum;
+}

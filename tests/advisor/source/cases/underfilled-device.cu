@@ -54,3 +54,34 @@ void not_a_launch(float *x, int n) {
   for (int i = 0; i < n; ++i) x[i] += 1;
 }
 void block_of_the_device(float *x, int n, int sms) { walk_of_block<<<sms, 256>>>(x, n); }
+__global__ void item_of_a_batch(float *x, int n) {
+  float *item = x + blockIdx.x * n;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) item[i] += 1;
+}
+__global__ void part_of_an_item(float *x, int n) {
+  float *item = x + blockIdx.y * n;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) item[i] += 1;
+}
+void a_block_for_each_item(float *x, int batch_size, int n) {
+  item_of_a_batch<<<batch_size, 256>>>(x, n);  // expect: underfilled-device
+  item_of_a_batch<<<batch_size, 512>>>(x, n);
+}
+void with_a_dim3(float *x, int batch, int n) {
+  dim3 grid(batch);
+  item_of_a_batch<<<grid, 256>>>(x, n);  // expect: underfilled-device
+}
+void written_on_the_spot(float *x, int b, int n) {
+  item_of_a_batch<<<dim3(b), 256>>>(x, n);  // expect: underfilled-device
+}
+void several_blocks_for_each_item(float *x, int batch, int n) {
+  part_of_an_item<<<dim3(64, batch), 256>>>(x, n);
+}
+void a_block_for_each_row(float *x, int rows, int n) { item_of_a_batch<<<rows, 256>>>(x, n); }
+void one_element_each(float *x, int batch) { seed<<<batch, 256>>>(nullptr); }
+void elements_after_others(float *x, int n) {
+  seed<<<64, 256>>>(nullptr);
+  add_in_one_block<<<1, 256>>>(x, n);  // expect: underfilled-device
+}
+__global__ void add_in_one_block(float *x, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] += 1;
+}
