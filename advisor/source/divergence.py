@@ -74,11 +74,18 @@ def differs_between_lanes(context: RuleContext, name: Node, depth: int = 0) -> b
     changes = context.changes(variable)
     if variable.value is None and not changes:
         return True  # what fills it takes it by reference
-    return any(
-        not is_shared_by_warp(context, condition, depth)
-        for change in changes
-        for condition in conditions_of(context, change, name)
-    )
+    key = words, variable.start
+    if key in context.asked_about:
+        return False  # a counter that its own loop compares: whatever else parts the lanes is found
+    context.asked_about.add(key)
+    try:
+        return any(
+            not is_shared_by_warp(context, condition, depth)
+            for change in changes
+            for condition in conditions_of(context, change, name)
+        )
+    finally:
+        context.asked_about.discard(key)
 
 
 def depends_on_thread(context: RuleContext, condition: Node) -> bool:

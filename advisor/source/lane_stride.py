@@ -53,6 +53,8 @@ def lane_stride(context: RuleContext, node: Node, depth: int = 0) -> LaneStride 
 def _of_name(context: RuleContext, name: Node, depth: int) -> LaneStride | None:
     words = context.at(name)
     variable = context.file.variable(words, name, context.function)
+    if variable is not None and (last := _last_part(context, variable, name)) is not None:
+        return _of_part(context, last, depth)
     key = (words, -1 if variable is None else variable.start)
     if key not in context.lane_strides:
         context.lane_strides[key] = None  # of a name that leads to itself nothing is known
@@ -61,11 +63,65 @@ def _of_name(context: RuleContext, name: Node, depth: int) -> LaneStride | None:
             stride = LaneStride(number=0, rest=frozenset((words,)))
         elif variable is not None and variable.numbers_threads:
             stride = LaneStride(number=1)
+        elif variance is Variance.UNKNOWN and variable is not None and variable.value is not None:
+            if not context.changes(variable) and variable.name not in context.handed_out:
+                stride = lane_stride(context, variable.value, depth + 1)
         elif variance is Variance.LANE and variable is not None:
             value = _only_value(context, variable)
             stride = lane_stride(context, value, depth + 1) if value is not None else None
         context.lane_strides[key] = stride
     return None if differs_between_lanes(context, name) else context.lane_strides[key]
+
+
+def _last_part(context: RuleContext, variable: Variable, name: Node) -> Node | None:
+    """Return the last step before *name* of a number that is taken apart: ``i % w; i /= w; i % h``."""
+    changes = context.changes(variable)
+    if not changes or variable.parameter or variable.name in context.handed_out:
+        return None
+    block = changes[0].parent.parent if changes[0].parent is not None else None
+    for change in changes:
+        statement = change.parent
+        if statement is None or statement.kind != "expression_statement":
+            return None
+        if statement.parent is not block or context.loop_around(change) is not None:
+            return None
+        if not _takes_apart(context, variable, change):
+            return None
+    before = [change for change in changes if change.end <= name.start]
+    return before[-1] if before else variable.value
+
+
+def _takes_apart(context: RuleContext, variable: Variable, change: Node) -> bool:
+    """Whether *change* is ``i /= w`` or ``i = i / w``."""
+    operator = context.file.operator(change)
+    if len(change.children) != 2:
+        return False
+    if operator == "/=":
+        return True
+    value = bare(change.children[1])
+    return (
+        operator == "="
+        and value.kind == "binary_expression"
+        and len(value.children) == 2
+        and context.file.operator(value) == "/"
+        and context.at(value.children[0]) == variable.name
+    )
+
+
+def _of_part(context: RuleContext, last: Node, depth: int) -> LaneStride | None:
+    if last.kind != "assignment_expression":
+        return lane_stride(context, last, depth + 1)
+    if context.file.operator(last) == "=":
+        return lane_stride(context, last.children[1], depth + 1)
+    left, right = (lane_stride(context, child, depth + 1) for child in last.children)
+    if left is None or right is None or not right.is_zero or left.factors:
+        return None
+    if left.is_zero:
+        return LaneStride(number=0, rest=left.rest | right.rest)
+    divisor = context.settled(last.children[1])
+    if abs(left.number) != 1 or context.file.is_constant(divisor, context.function):
+        return None
+    return LaneStride(number=0, rest=left.rest | right.rest)
 
 
 def _joined(
@@ -81,11 +137,29 @@ def _joined(
         return _scaled(context, right, node.children[0])
     if operator == "*" and right.is_zero:
         return _scaled(context, left, node.children[1])
+    if operator in ("/", "%") and right.is_zero and not left.factors:
+        return _parted(context, node, left, right)
     if operator == "<<" and right.is_zero and not left.factors:
         shift = context.constant(node.children[1])
         if shift is not None and 0 <= shift < _INT_BITS:
             return LaneStride(number=left.number << shift, rest=left.rest)
     return None
+
+
+def _parted(
+    context: RuleContext, node: Node, left: LaneStride, right: LaneStride
+) -> LaneStride | None:
+    """Return the stride of a quotient or a remainder by a long row: most neighbours stay in one row.
+
+    None where the divisor is a number: it may be short.
+    """
+    divisor = context.settled(node.children[1])
+    if abs(left.number) != 1 or context.file.is_constant(divisor, context.function):
+        return None
+    rest = left.rest | right.rest
+    if context.file.operator(node) == "%":
+        return LaneStride(number=left.number, rest=rest)
+    return LaneStride(number=0, rest=rest)
 
 
 def _names(context: RuleContext, root: Node) -> Iterator[str]:
@@ -110,10 +184,27 @@ def _scaled(context: RuleContext, stride: LaneStride, factor: Node) -> LaneStrid
     value = context.constant(context.settled(factor))
     if value is not None:
         return LaneStride(number=stride.number * value, factors=stride.factors, rest=stride.rest)
-    words = "".join(context.at(bare(factor)).split())
+    words = product_words(context, factor)
     if words in _SHORT_SIDES or context.file.is_constant(context.settled(factor), context.function):
         return None  # few, or known to the compiler: it may be one
     return LaneStride(number=stride.number, factors=(*stride.factors, words), rest=stride.rest)
+
+
+def product_words(context: RuleContext, factor: Node) -> str:
+    """Return *factor* without spaces; the names of a product in the order of the alphabet."""
+    parts: list[str] = []
+    stack = [factor]
+    while stack:
+        node = bare(stack.pop())
+        if (
+            node.kind == "binary_expression"
+            and len(node.children) == 2
+            and context.file.operator(node) == "*"
+        ):
+            stack.extend(node.children)
+        else:
+            parts.append("".join(context.at(node).split()))
+    return "*".join(sorted(parts))
 
 
 def _only_value(context: RuleContext, variable: Variable) -> Node | None:

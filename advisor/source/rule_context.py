@@ -55,6 +55,7 @@ class RuleContext:
     _assigned: dict[tuple[int, bool], set[str]] = field(default_factory=dict)
     _changes: dict[str, list[Node]] | None = field(default=None)
     _handed_out: set[str] | None = field(default=None)
+    asked_about: set[tuple[str, int]] = field(default_factory=set)
 
     @property
     def variances(self) -> Variances:

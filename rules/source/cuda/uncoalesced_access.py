@@ -16,6 +16,7 @@ from gpuadvise.advisor.source.lane_stride import (
     is_address,
     is_kernel_with_lanes,
     lanes_along_x,
+    product_words,
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
 from gpuadvise.advisor.thresholds import number
@@ -125,10 +126,11 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     launched = _shortest_launched(context, stride)
     if launched is not None and launched * (size or WORD) < _LONG_ROW:
         return False
+    rows = {*stride.factors, "*".join(sorted("*".join(stride.factors).split("*")))}
     return any(
         context.file.operator(node) in _TELLING
         and any(
-            _plain(context, side) in stride.rest and _plain(context, bound) in stride.factors
+            _plain(context, side) in stride.rest and product_words(context, bound) in rows
             for side, bound in (node.children, node.children[::-1])
         )
         for node in context.function.nodes("binary_expression")

@@ -102,7 +102,7 @@ __global__ void gathered(float *out, const float *in, const int *index, int widt
 __global__ void remainder(float *out, const float *in, int width, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   int row = i % n;
-  for (int k = 0; k < width; ++k) out[i] += in[row * width + k];
+  for (int k = 0; k < width; ++k) out[i] += in[row * width + k];  // expect: uncoalesced-access
 }
 __global__ void transposed(float *out, const float *in, int n) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -308,4 +308,39 @@ int main(float *out, float *in, int n) {
   long_rows_launched<<<n, 256>>>(out, in, n, 96);
   short_rows_launched<<<n, 256>>>(out, in, n, width);
   column_of_threads<<<n, dim3(1, 256)>>>(out, in, n);
+}
+__global__ void of_a_number_taken_apart(float *out, const float *in, int n, int w, int h, int c) {
+  int id = blockIdx.x * blockDim.x + threadIdx.x;
+  if (id >= n) return;
+  int k = id % c;
+  id /= c;
+  int b = id;
+  float sum = 0;
+  for (int i = 0; i < w * h; ++i) sum += in[i + h * w * (k + b * c)];  // expect: uncoalesced-access
+  out[k + c * b] = sum;
+}
+__global__ void counter_of_two_loops(float *out, const float *in, int n, int size) {
+  int f = blockIdx.x * blockDim.x + threadIdx.x, i = 0;
+  if (f >= n) return;
+  float sum = 0;
+  for (i = 0; i < size; ++i) sum += in[f * size + i];  // expect: uncoalesced-access
+  for (i = 0; i < size; ++i) out[f * size + i] = sum;  // expect: uncoalesced-access
+}
+__global__ void along_a_row_taken_apart(float *out, const float *in, int n, int w, int c) {
+  int id = blockIdx.x * blockDim.x + threadIdx.x;
+  if (id >= n) return;
+  int x = id % w;
+  id = id / w;
+  int y = id % c;
+  for (int k = 0; k < c; ++k) out[(y * c + k) * w + x] = in[(k * c + y) * w + x];
+}
+__global__ void by_a_short_row(float *out, const float *in, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = i % 4;
+  for (int k = 0; k < width; ++k) out[i] += in[row * width + k];
+}
+__global__ void taken_apart_in_a_loop(float *out, const float *in, int n, int width) {
+  int id = blockIdx.x * blockDim.x + threadIdx.x;
+  while (id > n) id /= width;
+  for (int k = 0; k < width; ++k) out[k] += in[id * width + k];
 }
