@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from gpuadvise.rules.source.model import CudaCheck, PythonCheck
 
 CUDA_RULES = (
-    "indexed-local-arrays",
-    "invariant-divisors",
-    "serial-reductions",
     "accumulators-in-memory",
     "atomic-contention",
     "bank-conflicts",
@@ -30,7 +27,9 @@ CUDA_RULES = (
     "general-math-functions",
     "implicit-double",
     "impossible-launch",
+    "indexed-local-arrays",
     "integer-division",
+    "invariant-divisors",
     "legacy-warp-intrinsics",
     "misplaced-events",
     "narrow-elements",
@@ -41,6 +40,7 @@ CUDA_RULES = (
     "repeated-allocations",
     "rolled-loops",
     "scalar-half-arithmetic",
+    "serial-reductions",
     "serial-transfers",
     "slow-math",
     "synchronous-staging",
@@ -51,6 +51,7 @@ CUDA_RULES = (
     "unprefetched-managed-memory",
     "unrestricted-pointers",
     "unsigned-loop-counters",
+    "unstaged-reuse",
     "unsynchronized-timers",
     "untiled-product",
 )

@@ -1,0 +1,200 @@
+"""Elements of global memory that many threads of a block read: the same for all, or windows that overlap."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.source.lane_stride import is_made_of_thread, lane_stride
+from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.source.tree import bare
+from gpuadvise.advisor.source.variance import Variance
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_DEEPEST = 3  # names that lead to each other
+
+
+def faults(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find loops that read what other threads of the block read as well, without shared memory; one of a kind per kernel."""
+    function = context.function
+    if function.place is not ExecutionSpace.KERNEL or function.says(b"__shared__"):
+        return
+    for loop in function.nodes("for_statement"):
+        streamed = _streamed(context, loop)
+        if streamed:
+            names = and_list([*dict.fromkeys(context.root_name(access) for access in streamed)])
+            yield context.diagnostic(
+                "unstaged-reuse", streamed[0],
+                f"In each iteration all threads read the same elements of {names}, each thread from global memory.",
+                "Let the block load as many elements as it has threads into shared memory, neighbouring threads neighbouring ones; "
+                "call __syncthreads(), and loop over that tile. It pays where the loop is long.",
+                minor=True,
+            )  # fmt: skip
+            break
+    for window in islice(_windows(context), 1):
+        yield context.diagnostic(
+            "unstaged-reuse", window,
+            f"Neighbouring threads read windows of {context.root_name(window)} that overlap: each element comes from global memory "
+            "once for each thread that needs it.",
+            "Load the block's part of the array with its border into shared memory once; or split the window into a pass along rows "
+            "and one along columns, or carry sums from one element to the next. It pays where windows are large.",
+            minor=True,
+        )  # fmt: skip
+
+
+def _streamed(context: RuleContext, loop: Node) -> list[Node]:
+    """Return the reads of *loop*, where all are of elements that its counter chooses for the whole block."""
+    condition = loop.part("condition")
+    if condition is None or _is_known(context, condition) or _has_inner_loop(context, loop):
+        return []
+    counters, reads = context.assigned_below(loop), []
+    for access in context.file.tree.inside(loop, "subscript_expression"):
+        if not _is_read_of_caller(context, access):
+            continue
+        index = access.children[1]
+        if not any(context.at(name) in counters for name in context.file.tree.below(index)):
+            continue  # what stays is read once
+        if (
+            len(index.children) != 1
+            or context.variances.of(index.children[0]) is not Variance.UNIFORM
+        ):
+            return []
+        reads.append(access)
+    return reads if _meets_own_data(context, loop) else []
+
+
+def _is_known(context: RuleContext, condition: Node) -> bool:
+    """Whether the compiler knows the bound in *condition*: such loops are short."""
+    return any(
+        context.file.is_constant(context.settled(side), context.function)
+        for side in bare(condition).children
+    )
+
+
+def _has_inner_loop(context: RuleContext, loop: Node) -> bool:
+    """Whether a loop inside of *loop* reads arrays of the caller."""
+    return any(
+        context.loop_around(access) is not loop and _is_read_of_caller(context, access)
+        for access in context.file.tree.inside(loop, "subscript_expression")
+    )
+
+
+def _is_read_of_caller(context: RuleContext, access: Node) -> bool:
+    """Whether *access* reads an element of an array that the kernel is given."""
+    if len(access.children) != 2:
+        return False
+    base = bare(access.children[0])
+    array = context.file.variable(context.at(base), base, context.function)
+    if array is None or not array.parameter or array.type.count("*") != 1:
+        return False
+    above = access.parent
+    while above is not None and above.kind in ("field_expression", "parenthesized_expression"):
+        above, access = above.parent, above
+    if above is None or above.kind == "pointer_expression":
+        return False
+    return not (above.kind == "assignment_expression" and above.children[0] is access)
+
+
+def _meets_own_data(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* computes with something that differs from lane to lane."""
+    return any(
+        name.kind == "identifier"
+        and context.variances.of(name) in (Variance.LANE, Variance.UNKNOWN)
+        for node in context.file.tree.inside(loop, "binary_expression")
+        for name in context.file.tree.below(node)
+    )
+
+
+def _windows(context: RuleContext) -> Iterator[Node]:
+    """Yield the reads in loops of elements ``x + k`` beside the thread's own, k counted by the loop."""
+    for access in context.function.nodes("subscript_expression"):
+        loop = context.loop_around(access)
+        if loop is None or loop.kind != "for_statement" or not _is_read_of_caller(context, access):
+            continue
+        around = context.loop_around(loop)
+        counters = _counters(context, loop) | (_counters(context, around) if around else set())
+        if counters and _is_beside(context, access.children[1], counters, 0):
+            yield access
+
+
+def _counters(context: RuleContext, loop: Node) -> set[str]:
+    """Return what *loop* counts by one for all threads alike."""
+    update = loop.part("update")
+    if update is None or update.kind != "update_expression":
+        return set()
+    counter = update.children[0]
+    return {context.at(counter)} if context.variances.of(counter) is Variance.UNIFORM else set()
+
+
+def _is_beside(context: RuleContext, node: Node, counters: set[str], depth: int) -> bool:
+    """Whether *node* holds the sum of a thread's own number and a counter, neither multiplied."""
+    for part in context.file.tree.below(node):
+        if part.kind == "binary_expression" and context.file.operator(part) in ("+", "-"):
+            terms = _terms(context, part)
+            counted = any(context.at(term) in counters for term in terms)
+            if counted and any(
+                context.at(term) not in counters and _is_own(context, term) for term in terms
+            ):
+                return True
+        if part.kind == "identifier" and depth < _DEEPEST:
+            variable = context.file.variable(context.at(part), part, context.function)
+            value = None if variable is None or variable.parameter else variable.value
+            if value is None or value.holds(part) or context.at(part) in counters:
+                continue
+            if _is_beside(context, value, counters, depth + 1):
+                return True
+    return False
+
+
+def _terms(context: RuleContext, node: Node) -> list[Node]:
+    stack, terms = [node], []
+    while stack:
+        part = bare(stack.pop())
+        if part.kind == "binary_expression" and context.file.operator(part) in ("+", "-"):
+            stack.extend(part.children)
+        else:
+            terms.append(part)
+    return terms
+
+
+def _is_own(context: RuleContext, term: Node) -> bool:
+    """Whether *term* is the number of the thread, or its row or column; not the beginning of a row of its own."""
+    if term.kind != "identifier" or not is_made_of_thread(context, term):
+        return False
+    stride = lane_stride(context, term)
+    return stride is not None and not stride.factors and abs(stride.number) <= 1
+
+
+CHECK = CudaCheck(
+    faults=faults,
+    on_device=True,
+    code=BeforeAfter(
+        "cuda",
+        """\
+__global__ void pull(float *force, const float *x, int n) {
+    float own = x[threadIdx.x], sum = 0;
+    for (int j = 0; j < n; ++j) sum += x[j] - own;                // each thread reads all of x
+    force[threadIdx.x] = sum;
+}""",
+        """\
+__global__ void pull(float *force, const float *x, int n) {
+    __shared__ float tile[256];
+    float own = x[threadIdx.x], sum = 0;
+    for (int first = 0; first < n; first += 256) {                // each block reads it once
+        if (first + threadIdx.x < n) tile[threadIdx.x] = x[first + threadIdx.x];
+        __syncthreads();
+        for (int j = 0; j < min(256, n - first); ++j) sum += tile[j] - own;
+        __syncthreads();
+    }
+    force[threadIdx.x] = sum;
+}""",
+    ),
+)
