@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Names in conditions lead to further conditions.
 _DEEPEST = 3
+_MOST_QUESTIONS = 60  # about other names, for one: each may lead to all others
 _RETURN = re.compile(rb"\breturn\s*;")
 # A bound that was rounded to whole blocks gives every thread the same number of iterations.
 _ROUNDED = re.compile(r"[/~&]|ROUND|round|ceil|CEIL|pad|PAD|align|ALIGN|DIV|div")
@@ -77,15 +78,21 @@ def differs_between_lanes(context: RuleContext, name: Node, depth: int = 0) -> b
     key = words, variable.start
     if key in context.asked_about:
         return False  # a counter that its own loop compares: whatever else parts the lanes is found
+    if name.index in context.differing:
+        return context.differing[name.index]
+    context.questions = context.questions + 1 if context.asked_about else 0
+    if context.questions > _MOST_QUESTIONS:
+        return True
     context.asked_about.add(key)
-    try:
-        return any(
-            not is_shared_by_warp(context, condition, depth)
-            for change in changes
-            for condition in conditions_of(context, change, name)
-        )
-    finally:
-        context.asked_about.discard(key)
+    differs = any(
+        not is_shared_by_warp(context, condition, depth)
+        for change in changes
+        for condition in conditions_of(context, change, name)
+    )
+    context.asked_about.discard(key)
+    if differs or not context.asked_about:  # else it may rest on what is still asked about
+        context.differing[name.index] = differs
+    return differs
 
 
 def depends_on_thread(context: RuleContext, condition: Node) -> bool:

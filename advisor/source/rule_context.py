@@ -56,6 +56,9 @@ class RuleContext:
     _changes: dict[str, list[Node]] | None = field(default=None)
     _handed_out: set[str] | None = field(default=None)
     asked_about: set[tuple[str, int]] = field(default_factory=set)
+    differing: dict[int, bool] = field(default_factory=dict)
+    questions: int = 0
+    compared: set[tuple[str, str]] | None = None
 
     @property
     def variances(self) -> Variances:

@@ -127,15 +127,19 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     if launched is not None and launched * (size or WORD) < _LONG_ROW:
         return False
     rows = {*stride.factors, "*".join(sorted("*".join(stride.factors).split("*")))}
-    return any(
-        context.file.operator(node) in _TELLING
-        and any(
-            _plain(context, side) in stride.rest and product_words(context, bound) in rows
+    return any(bound in rows and side in stride.rest for side, bound in _compared(context))
+
+
+def _compared(context: RuleContext) -> set[tuple[str, str]]:
+    """Return the pairs of operands of which one may number rows and the other be how long they are."""
+    if context.compared is None:
+        context.compared = {
+            (_plain(context, side), product_words(context, bound))
+            for node in context.function.nodes("binary_expression")
+            if len(node.children) == 2 and context.file.operator(node) in _TELLING
             for side, bound in (node.children, node.children[::-1])
-        )
-        for node in context.function.nodes("binary_expression")
-        if len(node.children) == 2
-    )
+        }
+    return context.compared
 
 
 def _shortest_launched(context: RuleContext, stride: LaneStride) -> int | None:
