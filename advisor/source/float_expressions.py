@@ -129,9 +129,7 @@ def mixes_float(context: RuleContext, top: Node, literal: Node) -> bool:
             stack.extend(c for c in node.children if c.holds(literal))
         elif node.kind in _EXPRESSION:
             stack.extend(node.children)
-        elif _is_mixed_call(context, node) or (
-            node.holds(literal) and _picks_double(context, node)
-        ):
+        elif _is_mixed_call(context, node) or _picks_double(context, node):
             stack.extend(node.children[1].children)
         elif node.kind != "number_literal":
             kind = context.type_of(node)

@@ -1,10 +1,11 @@
-"""Literals without f that make a float expression one of doubles."""
+"""Literals without f that make a float expression one of doubles, and double variables that hold floats."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.cuda_file import literal_type
 from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.float_expressions import (
@@ -13,21 +14,25 @@ from gpuadvise.advisor.source.float_expressions import (
     mixes_float,
     whole_expression,
 )
+from gpuadvise.advisor.source.tree import bare
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.scopes import Variable
 
 _POINT = re.compile(rb"\.(?:(?<=\d\.)\d*|\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _EXPONENT = re.compile(rb"[eE](?<=\d[eE])[+-]?\d+(?![\w.])")
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
-    """Literals without f that turn a float expression into a double one."""
+    """Literals without f that turn a float expression into a double one, and double variables among floats."""
     function = context.function
+    if function.on_device and function.says(b"double"):
+        yield from _doubles_of_floats(context)
     if not function.on_device or not (function.matches(_POINT) or function.matches(_EXPONENT)):
         return
     for literal in context.function.nodes("number_literal"):
@@ -51,6 +56,50 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 edits=(edit,),
                 replacement=f"Write {words}f.",
             )
+
+
+def _doubles_of_floats(context: RuleContext) -> Iterator[Diagnostic]:
+    """Double variables that are only set to floats, as a smallest one so far; one per function. Sums may mean it."""
+    doubles = {
+        variable.name: variable
+        for variables in context.function.variables.values()
+        for variable in variables
+        if variable.type == "double" and not variable.parameter and len(variables) == 1
+    }
+    holding = [v for v in doubles.values() if _holds_floats(context, v, doubles)]
+    if not any(_is_set_to_float(context, v) for v in holding):
+        return
+    names = and_list([v.name for v in holding])
+    yield context.diagnostic(
+        "implicit-double", holding[0].node,
+        f"Only floats are put into {names}, and every comparison with one converts it and is done in double precision.",
+        f"Declare {names} float, and begin with a value that a float holds, such as FLT_MAX.",
+        replacement="float",
+    )  # fmt: skip
+
+
+def _holds_floats(
+    context: RuleContext, variable: Variable, doubles: Mapping[str, Variable]
+) -> bool:
+    """Whether *variable* begins with a number, and is only set to floats and to variables of the same kind."""
+    changes = context.changes(variable)
+    if variable.value is None or not changes or variable.name in context.handed_out:
+        return False
+    if bare(variable.value).kind not in ("number_literal", "unary_expression"):
+        return False
+    return all(
+        len(change.children) == 2
+        and context.file.operator(change) == "="
+        and (
+            context.type_of(change.children[1]) == "float"
+            or context.at(bare(change.children[1])) in doubles
+        )
+        for change in changes
+    )
+
+
+def _is_set_to_float(context: RuleContext, variable: Variable) -> bool:
+    return any(context.type_of(c.children[1]) == "float" for c in context.changes(variable))
 
 
 CHECK = CudaCheck(

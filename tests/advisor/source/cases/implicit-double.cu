@@ -105,3 +105,37 @@ __global__ void arguments_of_float_functions(float *x, float t) {
 __global__ void argument_of_the_larger_type(float *x, float t) {
   x[0] = max(t, 0.3);  // expect: implicit-double
 }
+__global__ void smallest_of_floats(float *out, const float *x, int n) {
+  double best = 1e40, second = 1e40;  // expect: implicit-double
+  for (int i = 0; i < n; ++i) {
+    float d = x[i];
+    if (d < best) {
+      second = best;
+      best = d;
+    } else if (d < second) {
+      second = d;
+    }
+  }
+  out[0] = best;
+}
+__global__ void sum_in_doubles(float *out, const float *x, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += x[i];
+  out[0] = sum;
+}
+__global__ void smallest_of_doubles(double *out, const double *x, int n) {
+  double best = 1e40;
+  for (int i = 0; i < n; ++i)
+    if (x[i] < best) best = x[i];
+  out[0] = best;
+}
+__global__ void begins_with_a_double(float *out, const float *x, const double *y, int n) {
+  double best = y[0];
+  for (int i = 0; i < n; ++i)
+    if (x[i] < best) best = x[i];
+  out[0] = best;
+}
+__global__ void two_calls(float *out, const float *x) {
+  float t = x[0], p = x[1];
+  out[0] = -t * log(p + .0000001) - (1 - t) * log(1 - p + .0000001f);  // expect: implicit-double
+}
