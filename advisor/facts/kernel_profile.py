@@ -422,6 +422,16 @@ class KernelProfile(_Computed):
             tensor=dtype.endswith(TENSOR),
         )
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that ``work`` is about was counted, and no operation was among it."""
+        if self.missing & {"float_instructions", "tensor_operations"} or not self.float_operations:
+            return False
+        counted = self.seconds is not None and self.dram_bytes is not None
+        return counted and not any(
+            (*self.float_operations.values(), *self.tensor_operations.values())
+        )
+
     @cached_property
     def launch(self) -> Launch | None:
         """The launch as the occupancy model sees it; None where no launch can be like that."""

@@ -88,6 +88,7 @@ class FleetMachine:
     judged: bool = False
     copies: tuple[CopyRate, ...] = ()
     measured: str | None = None  # the GPU that was measured
+    unread_gpus: tuple[int, ...] = ()  # their indices: sensors of others were read
 
     @property
     def kind(self) -> str:

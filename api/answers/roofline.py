@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from gpuadvise.api.answers.common import NotJudgedRecord
 from gpuadvise.api.answers.fields import (
     BYTES,
     BYTES_PER_SECOND,
     FLOP_PER_SECOND,
     SECONDS,
     AnswerDeclaration,
+    May,
     Positive,
     Record,
     record,
@@ -88,6 +90,8 @@ class RooflineResult(RooflineKernel):
     """One record per kernel."""
     ridges: tuple[RooflineRidge, ...]
     """The ridge point of each unit."""
+    not_judged: May[tuple[NotJudgedRecord, ...]] = None
+    """Kernels of which no share of the roof is known."""
 
 
 @record

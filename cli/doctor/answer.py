@@ -125,13 +125,13 @@ def _verdict(machine: Machine, findings: Sequence[Finding]) -> str:
         return "broken"
     if findings:
         return "findings"
-    return "unknown" if any(_is_unread(gpu) for gpu in machine.gpus) else "healthy"
+    return "unknown" if any(not has_readings(gpu) for gpu in machine.gpus) else "healthy"
 
 
-def _is_unread(gpu: Gpu) -> bool:
-    """Whether nobody read the sensors and counters of *gpu*: what is saved without --telemetry."""
+def has_readings(gpu: Gpu) -> bool:
+    """Whether sensors or counters of *gpu* were read: not where --telemetry was left out."""
     readings = plain(gpu.telemetry) if gpu.telemetry else {}
-    return all(value in (None, [], {}) for name, value in readings.items() if name != "reasons")
+    return not all(value in (None, [], {}) for name, value in readings.items() if name != "reasons")
 
 
 _UNREAD = "No reading of this GPU is there, so errors, heat and power were not judged."
@@ -142,7 +142,7 @@ def _not_judged(machine: Machine) -> list[NotJudged]:
     return [
         NotJudged(path=f"GPU {label(gpu)}", reason=_UNREAD)
         for gpu in machine.gpus
-        if _is_unread(gpu)
+        if not has_readings(gpu)
     ]
 
 
@@ -165,7 +165,7 @@ def _failed(
     if limit is None:
         return []
     met = sum(limit.meets(finding.category, finding.priority) for finding in findings)
-    if not met and all(map(_is_unread, machine.gpus)):
+    if not met and not any(map(has_readings, machine.gpus)):
         raise BadInput(
             f"--fail-on {limit} has nothing to compare: no reading of any GPU is there.",
             hint="Save device --all --telemetry --format json, or nvidia-smi -q -x.",
@@ -185,7 +185,7 @@ def _exit(machine: Machine, findings: Sequence[Finding], limit: FailOn | None) -
         return Exit.UNAVAILABLE
     if limit and any(limit.meets(finding.category, finding.priority) for finding in findings):
         return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if limit and any(map(_is_unread, machine.gpus)) else Exit.RAN
+    return Exit.UNAVAILABLE if limit and not all(map(has_readings, machine.gpus)) else Exit.RAN
 
 
 def _count(checks: Sequence[DoctorCheck], status: CheckStatus) -> int:

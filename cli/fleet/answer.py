@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.fleet.groups import median_rate
-from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
@@ -71,6 +71,11 @@ def answer(
         for item in unread_files
     ]
     left += [NotJudged(path=machine.host, reason=_NO_READING) for machine in mute]
+    left += [
+        NotJudged(path=machine.host, reason=_no_reading_of(machine))
+        for machine in report.machines
+        if machine.judged and machine.unread_gpus
+    ]
     meeting = met(report, limit) if limit else 0
     code = exit_of(failed=meeting > 0, left=left, gate=limit is not None)
     return Answer(
@@ -111,6 +116,11 @@ def _pictures(report: FleetReport) -> list[Picture]:
         ]
         drawn.append(svg.meters("Faults, by the GPUs and machines that have them", bars))
     return drawn
+
+
+def _no_reading_of(machine: FleetMachine) -> str:
+    gpus = and_list([f"GPU {index}" for index in machine.unread_gpus])
+    return f"No reading of {gpus} is there, so errors, heat and power were not judged."
 
 
 def _failed(limit: FailOn | None, meeting: int, left: int) -> list[str]:

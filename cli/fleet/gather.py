@@ -98,6 +98,7 @@ def machine_of(host: str, content: bytes) -> FleetMachine:
 
 def _examined(host: str, machine: Machine, environment: Mapping[str, str] | None) -> FleetMachine:
     """Return the machine *host* with what ``doctor`` finds in it; *environment* as its checks take it."""
+    from gpuadvise.cli.doctor.answer import has_readings
     from gpuadvise.cli.doctor.evaluate import checks
 
     kept = fleet_machine(host, machine)
@@ -105,6 +106,9 @@ def _examined(host: str, machine: Machine, environment: Mapping[str, str] | None
         kept,
         findings=tuple(chain.from_iterable(map(_findings, checks(machine, environment)))),
         judged=any(gpu.is_read for gpu in kept.gpus),
+        unread_gpus=tuple(
+            [n for n, gpu in enumerate(machine.gpus) if not (gpu.identity.mig or has_readings(gpu))]
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpuadvise.advisor.binaries.model import InstructionMix, Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.prose import inert
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -359,7 +360,7 @@ def _streamed(
     failed = _failures(request, choice, gatherer, gate)
     said = (*notes(request, choice, gatherer), *gate.notes())
     note(*(choice.notes if choice else ()), *said, *failed)
-    return _exit(gatherer, failed)
+    return _exit(gatherer, gate, failed)
 
 
 def _failures(
@@ -406,7 +407,7 @@ def _answer(
             name: records,
             "entry_count": gatherer.gathered.entries,
             "damage": [damage_record(damage) for damage in gatherer.gathered.damage],
-            "not_judged": not_judged.records(not_judged.of_damage(gatherer.gathered.damage)),
+            "not_judged": not_judged.records(_not_judged(gatherer, gate)),
             "driver_check": listing.checked.fields() if listing.checked else None,
         },
         blocks=listing.blocks,
@@ -420,7 +421,7 @@ def _answer(
             **(listing.advised.documents() if listing.advised else {}),
         },
         failed=failed,
-        exit=_exit(gatherer, failed),
+        exit=_exit(gatherer, gate, failed),
     )
     return answer
 
@@ -461,7 +462,17 @@ def _echo(request: KernelsRequest) -> dict[str, Any]:
     }
 
 
-def _exit(gatherer: Gatherer, failed: Sequence[str] = ()) -> Exit:
+def _not_judged(gatherer: Gatherer, gate: KernelGate) -> list[not_judged.NotJudged]:
+    left = not_judged.of_damage(gatherer.gathered.damage)
+    names = gate.without_registers if gate.set else []
+    return left + [
+        not_judged.NotJudged(path=inert(name), reason="Its registers are not known.")
+        for name in names
+    ]
+
+
+def _exit(gatherer: Gatherer, gate: KernelGate, failed: Sequence[str] = ()) -> Exit:
     if failed:
         return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if gatherer.gathered.damage else Exit.RAN
+    unjudged = gatherer.gathered.damage or (gate.set and gate.without_registers)
+    return Exit.UNAVAILABLE if unjudged else Exit.RAN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.binaries.model import Source
 from gpuadvise.advisor.binaries.names import demangle, stable_name
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.kernel_limits import names_of
@@ -50,6 +51,7 @@ class KernelGate:
     accepted: dict[str, str] = field(default_factory=dict)  # kernels by the reason in the settings
     occupancies: int = 0  # kernels whose occupancy is known
     tell_spills: int = 0  # kernels whose spills are known, or bounded
+    without_registers: list[str] = field(default_factory=list)  # compiled code that says nothing
     excused: list[str] = field(default_factory=list)  # kernels that were as bad in the baseline
     inputs: Sequence[str] = ()  # files and folders as they were named
     judged: dict[str, bool] = field(default_factory=dict)  # of each input: whether any kernel was
@@ -64,6 +66,8 @@ class KernelGate:
         """Judge one kernel; a baseline excuses what it says is as bad."""
         kernel, known = listed.kernel, self._in_baseline(listed.kernel)
         share = 0.0 if listed.residency.stuck else listed.residency.share
+        if kernel.registers is None and kernel.entry and kernel.source is not Source.PTX:
+            self.without_registers.append(kernel.name)  # an empty cell of a page
         if self.most_registers is not None and kernel.registers is not None:
             self.tell_registers += 1
             if kernel.registers > self.most_registers and not self._excepted(listed, "regs", share):
@@ -140,6 +144,9 @@ class KernelGate:
             alike = [name for name, why in self.accepted.items() if why == reason]
             count = plural(len(alike), "kernel")
             said.append(f"{count} accepted by the settings ({inert(reason)}): {_some(alike)}.")
+        if self.set and self.without_registers:
+            count = plural(len(self.without_registers), "kernel")
+            said.append(f"{count} not judged, registers unknown: {_some(self.without_registers)}.")
         return said
 
     def failures(self, nothing: str | None, unlisted: Sequence[str] = ()) -> list[str]:

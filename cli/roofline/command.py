@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.prose import inert, plural
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading
 from gpuadvise.cli.calibration import chosen_calibration
 from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_over, fails_under
+from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
 from gpuadvise.cli.roofline.answer import blocks, result, rows
 from gpuadvise.cli.roofline.request import (
@@ -28,6 +30,8 @@ from gpuadvise.cli.roofline.request import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.render.svg import Picture
 
@@ -90,22 +94,43 @@ def command(
     kernels = [placed(choice.device, workload, given) for workload in workloads]
     if plot is not None:
         _save_chart(plot, choice.device, kernels)
+    uncounted = () if ncu is None else report.uncounted
+    left = [
+        *[NotJudged(path=inert(name), reason=_UNCOUNTED) for name in uncounted],
+        *[
+            NotJudged(path=inert(kernel.workload.name or "kernel"), reason=_UNTIMED)
+            for kernel in kernels
+            if kernel.roofline.share is None
+        ],
+    ]
     shares = [kernel.roofline.share for kernel in kernels if kernel.roofline.share is not None]
     code, below = fails_under("of the roof", min(shares, default=None), least)
     too_fast, above = fails_over("of the roof", max(shares, default=None), most)
     code = max(code, too_fast)
+    gate = (least, most) != (None, None)
+    unjudged = damaged or (gate and left)
+    said = not_judged.notes(left) if gate else _lacking(uncounted)
     return Answer(
         command="roofline",
         device=device_block(choice.device),
         input=_input(kernels[0]),
-        result=result(choice.device, kernels),
+        result=result(choice.device, kernels) | {"not_judged": not_judged.records(left)},
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, show=show),
-        notes=(*choice.notes, *reached.notes, *notes),
+        notes=(*choice.notes, *reached.notes, *notes, *said),
         failed=[*below, *above],
-        exit=Exit.UNAVAILABLE if damaged and code is Exit.RAN else code,
+        exit=Exit.UNAVAILABLE if unjudged and code is Exit.RAN else code,
         pictures=lambda: _pictures(choice.device, kernels),
     )
+
+
+_UNCOUNTED = "Its operations, DRAM traffic or time are not in the profile."
+_UNTIMED = "Its time is not known, so no share of the roof is."
+
+
+def _lacking(uncounted: Sequence[str]) -> list[str]:
+    launches = plural(len(uncounted), "launch", "launches")
+    return [f"{launches} left out: not all of its counters are there."] if uncounted else []
 
 
 def _workloads(
@@ -132,7 +157,7 @@ def _left_out(report: Profiled) -> tuple[str, ...]:
     if not report.left_out:
         return ()
     launches = plural(report.left_out, "launch", "launches")
-    return (f"{launches} left out: no floating-point operations, or not counted.",)
+    return (f"{launches} left out: no floating-point operations.",)
 
 
 def _save_chart(path: str, device: Device, kernels: list[Placed]) -> None:

@@ -40,7 +40,8 @@ class Profiled:
 
     workloads: list[Workload]
     device: str | None
-    left_out: int
+    left_out: int  # without floating-point operations
+    uncounted: tuple[str, ...]  # kernels of launches that lack a counter or the time
     damage: tuple[Damage, ...] = ()  # what of the file could not be read
 
 
@@ -127,10 +128,12 @@ def profiled(path: str) -> Profiled:
             hint="Make it with: ncu --set full -o report ./app, and give report.ncu-rep, or its CSV "
             "of --page raw.",
         )
+    uncounted = tuple([each.kernel for each in launches if each.work is None and not each.is_idle])
     return Profiled(
         workloads=workloads,
         device=launches[0].device,
-        left_out=len(launches) - len(workloads),
+        left_out=len(launches) - len(workloads) - len(uncounted),
+        uncounted=uncounted,
         damage=tuple(damage),
     )
 

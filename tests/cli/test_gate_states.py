@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
 import tempfile
@@ -15,10 +17,11 @@ import pytest
 from made_fatbins import fatbin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 RECORDED = Path(__file__).parent / "recorded"
 BOXES = Path(__file__).parent / "boxes"
+PAGE = Path(__file__).parents[1] / "advisor" / "profiles" / "recorded" / "hand_raw.csv"
 LOG = """\
 ptxas info    : Compiling entry function 'k' for 'sm_90'
 ptxas info    : Function properties for k
@@ -45,9 +48,32 @@ TABLE = {
     "timeline {} --fail-under 90%": (0, 1, 2, 2, 2, 2, 3, 2),
     "doctor --from {} --fail-on medium": (0, 1, 3, 2, 2, 2, 3, 2),
     "occupancy --cc 9.0 --batch {} --fail-under 50%": (0, 1, 2, 2, 2, 2, 2, 2),
+    "overlap --gpu h200 --fail-under 60% --from-timeline {}": (0, 1, 2, 2, 2, 2, 3, 2),
+    "roofline --gpu h200 --fail-under 10% --describe {}": (0, 1, 2, 2, 2, 2, 3, 2),
+    "roofline --gpu h200 --fail-under 10% --ncu {}": (0, 1, 2, 2, 2, 2, 3, 2),
+    "kernels {} --max-regs 24": (0, 1, 2, 2, 2, 2, 3, 2),  # of a page, in which cells may be empty
+    "fleet {} --fail-on medium": (0, 1, 1, 3, 3, 3, 3, 3),
+    "diff {} {spilling} --fail-on-spills": (0, 1, 2, 2, 2, 2, 3, 2),  # what it was before
+    "diff {} {spilling} --fail-on-regression": (0, 1, 2, 2, 2, 2, 3, 2),
+    "diff {} {slow} --fail-on-regression": (0, 1, 2, 2, 2, 2, 3, 2),
+    "lint {source} --fail-on high --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
     "kernels {log} --fail-on-spills --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
     "advise {toml} --fail-on medium --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
 }
+
+# What is asked about saved machines, and the share that passes and fails: which GPU it is comes from
+# the file alone. Exit codes in the order of the states, without "partial": a reading is not asked for.
+OF_MACHINES = {
+    "occupancy --regs 64 --block 256": ("25%", "60%"),
+    "banks --word 4 --stride 2": ("50%", "51%"),
+    "latency --word 4 --warps 8": ("1%", "99%"),
+    "access --word 4 --stride 2": ("50%", "51%"),
+    "bandwidth --read 1GiB --time 1ms": ("5%", "99%"),
+    "bandwidth --h2d 1GiB --time 100ms": ("5%", "99%"),
+    "roofline --flops 1e10 --bytes 1GB --time 1ms": ("1%", "99%"),
+    "overlap --h2d 1ms --kernel 4ms --d2h 1ms": ("1%", "100%"),
+}
+OF_MACHINES_CODES = dict(zip(STATES, (0, 1, 3, 2, 2, 2, None, 2), strict=True))
 
 
 @contextmanager
@@ -198,13 +224,100 @@ def described(room: Path) -> dict[str, Path]:
     return made
 
 
+def pages(room: Path) -> dict[str, Path]:
+    """Return pages of Nsight Compute: of "partial" and "version" a cell or column is not there."""
+    header, units, *rows = csv.reader(io.StringIO(PAGE.read_text(encoding="utf-8")))
+    kernel = header.index("Kernel Name")
+    busy = next(row for row in rows if row[kernel].startswith("elementwise"))
+    idle = next(row for row in rows if row[kernel].startswith("divergent"))
+    transpose = next(row for row in rows if row[kernel].startswith("transpose"))
+
+    def page(*rows: list[str], without: Sequence[str] = ()) -> str:
+        text = io.StringIO()
+        writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+        writer.writerows([header, units])
+        for row in rows:
+            cells = zip(header, row, strict=True)
+            writer.writerow(
+                ["" if name.startswith(tuple(without)) else cell for name, cell in cells]
+            )
+        return text.getvalue()
+
+    counters = ("launch__registers_per_thread", "dram__")
+    uncounted = page(transpose, without=counters).splitlines(keepends=True)[-1]
+    fine = page(busy)
+    return states(
+        room, ".csv", fine=fine, faulty=page(idle, transpose), empty=page(), damaged=fine[: len(fine) // 3],
+        foreign="name,age\nx,3\n", partial=fine + uncounted, version=page(busy, without=counters),
+    )  # fmt: skip
+
+
+def worked(room: Path) -> dict[str, Path]:
+    kernel = '[[kernel]]\nname = "{}"\nwork = {{ flops = 1e12, bytes = "1GB", dtype = "fp32"{} }}\n'
+    fine = kernel.format("k", ', time = "20ms"')
+    return states(
+        room, ".toml", fine=fine, faulty=fine.replace("20ms", "900ms"), empty="", damaged=fine[:-9],
+        foreign="[package]\nname = 'x'\n", partial=fine + kernel.format("untimed", ""),
+        version=fine.replace("flops", "flops_v9"),
+    )  # fmt: skip
+
+
+def overlapped(room: Path) -> dict[str, Path]:
+    """Return recorded runs: in the faulty one the pieces are too short to overlap."""
+    made = runs(room)
+    text = made["fine"].read_text()
+    for long, short in (
+        ('"dur": 310', '"dur": 4'), ('"dur": 600', '"dur": 4'), ('"dur": 900', '"dur": 4'), ("16777216", "65536"),
+        ('"ts": 310', '"ts": 4'), ('"ts": 915', '"ts": 9'), ('"ts": 1820', '"ts": 14'),
+    ):  # fmt: skip
+        text = text.replace(long, short)
+    written(made["faulty"], text)
+    return made
+
+
+def fleets(room: Path) -> dict[str, Path]:
+    made = boxes(room)
+    failed = (
+        made["fine"].read_text().replace('"row_remap_failed": false', '"row_remap_failed": true')
+    )
+    written(made["faulty"], failed)
+    for state, path in list(made.items()):
+        if state == "unreadable":
+            continue
+        folder = room / f"{state}-fleet"
+        written(folder / "node.json", path.read_bytes())
+        made[state] = folder
+    return made
+
+
+def before(made: dict[str, Path], room: Path) -> dict[str, Path]:
+    """Return files for the old side of a comparison, where a faultless one makes the new side fail."""
+    old = made["faulty"].read_text()
+    if made["partial"].suffix == ".whl":
+        made["partial"] = wheel_with(room, {"a.so": old, "b.so": ELF})
+    else:
+        written(made["partial"], old[: old.rindex('"dur"')])
+    return made | {"fine": made["faulty"], "faulty": made["fine"]}
+
+
 def files_for(line: str, room: Path, cli) -> dict[str, Path]:
     spilling = written(room / "spilling.log", LOG.format(spills=64, registers=168))
     toml = written(room / "bad.toml", DESCRIBED)
     command = line.partition(" ")[0]
+    source = written(room / "baseline" / "k.cu", FAULTY)
+    slow = written(
+        room / "slow.json",
+        (RECORDED / "pinned.trace.json").read_text().replace('"dur": 600', '"dur": 6000'),
+    )
     if "--baseline" in line:
-        asked = ("kernels", str(spilling)) if command == "kernels" else ("advise", str(toml))
+        asked = {
+            "kernels": ("kernels", str(spilling)), "advise": ("advise", str(toml)), "lint": ("lint", str(source)),
+        }[command]  # fmt: skip
         made = baselines(room, cli(*asked, "--format", "json").out)
+    elif line.startswith("diff {} "):
+        made = before(runs(room) if "{slow}" in line else logs(room), room)
+    elif "--ncu" in line or "--max-regs 24" in line:
+        made = pages(room)
     elif "{run}" in line or command == "timeline":
         made = runs(room)
         if command == "timeline":  # longer kernels keep the GPU busier: here it waits
@@ -214,8 +327,10 @@ def files_for(line: str, room: Path, cli) -> dict[str, Path]:
         made = {
             "{}": sources, "lint": sources, "compat": binaries, "advise": described, "kernels": logs,
             "diff": logs, "doctor": boxes, "occupancy": batches,
+            "roofline": worked, "overlap": overlapped, "fleet": fleets,
         }[command](room)  # fmt: skip
-    return made | {"log": spilling, "toml": toml, "run": RECORDED / "pinned.trace.json"}
+    others = {"log": spilling, "spilling": spilling, "toml": toml, "source": source, "slow": slow}
+    return made | others | {"run": RECORDED / "pinned.trace.json"}
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -240,6 +355,28 @@ def test_a_gate_in_a_state(
     for path in (room / "partial" / "deep", room / "closed"):
         if path.exists():
             path.chmod(0o755)
+
+
+@pytest.mark.parametrize("state", [s for s in STATES if OF_MACHINES_CODES[s] is not None])
+@pytest.mark.parametrize("line", OF_MACHINES)
+def test_a_gate_over_a_saved_machine(line: str, state: str, cli, room: Path) -> None:
+    made = boxes(room)
+    passes, fails = OF_MACHINES[line]
+    path = made["fine" if state == "faulty" else state]
+    args = (
+        *line.split(),
+        "--from",
+        str(path),
+        "--fail-under",
+        fails if state == "faulty" else passes,
+    )
+    if not os.geteuid():
+        cli(*args)
+    with unprivileged():
+        ran = cli(*args)
+    assert ran.code == OF_MACHINES_CODES[state], (args, ran)
+    assert "itself failed" not in ran.err
+    assert ran.err or not ran.code
 
 
 def test_nothing_unjudged_ends_0() -> None:
