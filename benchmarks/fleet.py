@@ -1,7 +1,9 @@
 """``gpuadvise fleet`` on many machines: time, peak memory, and whether it finds what was planted.
 
 Dumps are copies of one recorded ``nvidia-smi -q -x``, each with other readings; five have a fault.
-Whole processes as a user starts them. Run ``python benchmarks/fleet.py [--counts 100,1000,10000]``.
+Whole processes as a user starts them. Run ``python benchmarks/fleet.py [--counts 100,1000,10000]``;
+with ``--workers 1,2,4`` on the workers of a Dask cluster over loopback instead: what they take of the
+processor, and what is left to whoever joins the answers.
 """
 
 from __future__ import annotations
@@ -120,13 +122,82 @@ def _cells(run: Run) -> tuple[str, str, str]:
     return f"{run.seconds:.1f}", f"{run.processor:.1f}", str(run.peak >> 20)
 
 
+def spread(counts: list[int], workers: int) -> None:
+    """Print a row for each of *counts* dumps, read by so many *workers* of one thread."""
+    closed = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0", "--no-dashboard")
+    dask = str(Path(sysconfig.get_path("scripts"), "dask"))
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name, "scheduler.json")
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": name}
+        scheduler = subprocess.Popen(
+            (dask, "scheduler", *closed, "--port", "0", "--scheduler-file", str(file)), **quiet
+        )
+        while not file.exists():
+            time.sleep(_EVERY)
+        options = ("--nworkers", str(workers), "--nthreads", "1", "--local-directory", name)
+        nanny = subprocess.Popen(
+            (dask, "worker", "--scheduler-file", str(file), *closed, *options),
+            start_new_session=True,
+            **quiet,
+        )
+        engine = ("--engine", "dask", "--scheduler", str(file))
+        try:
+            with tempfile.TemporaryDirectory() as warm:
+                write_dumps(Path(warm), 10)
+                measured(warm, *engine)  # the first answer waits for the workers
+            for count in counts:
+                print(_spread_row(count, workers, engine, nanny.pid), flush=True)
+        finally:
+            for process in (nanny, scheduler):
+                process.terminate()
+                process.wait()
+
+
+def _spread_row(count: int, workers: int, engine: tuple[str, ...], session: int) -> str:
+    with tempfile.TemporaryDirectory() as name:
+        faulty = write_dumps(Path(name), count) if count >= len(FAULTS) else set()
+        if not faulty:
+            for number in range(count):
+                (Path(name) / f"node{number:05}.xml").write_text(RECORDED.read_text())
+        before = _of_session(session)
+        run = measured(name, "--show-hosts", "--format", "json", *engine)
+        theirs = _of_session(session) - before
+        here = measured(name, "--show-hosts", "--format", "json", "--jobs", "1")
+    same = "yes" if run.output == here.output else "NO"
+    cells = (
+        count, workers, f"{run.seconds:.1f}", f"{theirs:.1f}", f"{run.processor:.2f}",
+        run.peak >> 20, f"{here.seconds:.1f}", f"{here.processor:.1f}", same,
+    )  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _of_session(session: int) -> float:
+    """Return the processor's seconds of the processes of *session*, and of those that they started."""
+    total = 0
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdecimal() and os.getsid(int(entry.name)) == session:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                total += sum(map(int, fields[11:15]))
+        except OSError:
+            continue
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--counts", default="100,1000,10000")
     parser.add_argument("--jobs", default="1,2")
+    parser.add_argument("--workers")
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}")
+    if given.workers:
+        print("| dumps | workers | s | workers' CPU s | own CPU s | MiB | here s | CPU s | same |")
+        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+        for workers in map(int, given.workers.split(",")):
+            spread(list(map(int, given.counts.split(","))), workers)
+        return
     print("| dumps | processes | text s | CPU s | MiB | JSON s | CPU s | MiB | faults accused |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     for count in map(int, given.counts.split(",")):

@@ -241,11 +241,20 @@ class _Mapping(Generic[I, R]):
                 self._client._get_versions, packages=[PACKAGE], callback_timeout=_CONNECT_SECONDS
             )
             for worker, about in said["workers"].items():
-                version = about["packages"].get(PACKAGE)
-                if version != self._version:
-                    has = f"has gpuadvise {version}" if version else "has no gpuadvise"
-                    self._refuse(worker, f"{has}, and here is {self._version}")
+                if other := self._other_version(about):
+                    self._refuse(worker, other)
+            if other := self._other_version(said["scheduler"]):
+                # It reads what it hands on, so it needs the package as well.
+                self._give_up(f"The scheduler {self._engine.address} {other}.")
         return len(self._refused) > known
+
+    def _other_version(self, about: dict[str, Any]) -> str:
+        """Return which version somebody has; empty for this one."""
+        version = about["packages"].get(PACKAGE)
+        if version == self._version:
+            return ""
+        has = f"has gpuadvise {version}" if version else "has no gpuadvise"
+        return f"{has}, and here is {self._version}"
 
     def _refuse(self, worker: str, why: str) -> None:
         if worker not in self._refused:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WORTH_PROCESS = 100
 # What judging needs: read before the processes fork, so that they share its memory.
 JUDGING = ("gpuadvise.cli.doctor.evaluate", "gpuadvise.rules.guide")
-_BATCH = 50  # files whose answers go together
+_BATCH = 400  # files whose answers go together: a process that starts takes as long as 200
 
 
 class Judged(NamedTuple):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.lint.file_rules import FileRules
 
 STDIN = "<stdin>"
-_BATCH = 50  # files that a worker reads together
+_BATCH = 100  # files that a worker reads together
 # A process starts in the time that some files of usual length take.
 _WORTH_PROCESS = 10
 _MOST_PROCESSES = 16

@@ -25,12 +25,13 @@ class DaskProcesses:
         self.file = folder / "scheduler.json"
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def scheduler(self, port: int = 0) -> subprocess.Popen[bytes]:
+    def scheduler(self, port: int = 0, **environment: str) -> subprocess.Popen[bytes]:
         """Start the scheduler and wait for the file that has its address."""
         self.file.unlink(missing_ok=True)
         started = self._start(
-            "scheduler", *LOOPBACK, "--port", str(port), "--scheduler-file", str(self.file)
-        )
+            "scheduler", *LOOPBACK, "--port", str(port), "--scheduler-file", str(self.file),
+            **environment,
+        )  # fmt: skip
         until(self.file.exists)
         return started
 

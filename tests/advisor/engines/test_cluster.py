@@ -151,14 +151,30 @@ def others(tmp_path: Path):
     started.stop()
 
 
-def test_a_worker_of_another_version_gets_no_work(others, tmp_path: Path) -> None:
-    old = tmp_path / "old"
+def old_version(folder: Path) -> Path:
+    """Return a folder that holds what an older install would."""
+    old = folder / "old"
     (old / "gpuadvise").mkdir(parents=True)
     (old / "gpuadvise" / "__init__.py").write_text("__version__ = '0.0.9'\n")
     (old / "gpuadvise-0.0.9.dist-info").mkdir()
     (old / "gpuadvise-0.0.9.dist-info" / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: gpuadvise\nVersion: 0.0.9\n"
     )
+    return old
+
+
+def test_a_scheduler_of_another_version_is_said(others, tmp_path: Path) -> None:
+    others.scheduler(PYTHONPATH=str(old_version(tmp_path)))
+    others.workers(1)
+    ready(others, 1)
+    with pytest.raises(
+        Unavailable, match=r"The scheduler tcp://.* has gpuadvise 0\.0\.9, and here"
+    ):
+        list(engine(others, []).map(squares, [1, 2]))
+
+
+def test_a_worker_of_another_version_gets_no_work(others, tmp_path: Path) -> None:
+    old = old_version(tmp_path)
     others.scheduler()
     others.workers(1, PYTHONPATH=str(old))
     ready(others, 1)
