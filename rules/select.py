@@ -64,10 +64,6 @@ def _hint(rules: Sequence[Rule], name: str) -> str:
     return "Topics are " + and_list([*Topic]) + "; `gpuadvise rules` lists the rules."
 
 
-# Letters of a part of a name that is looked for, and names that are offered.
-_LEAST_PART, _MOST_NEAR = 3, 5
-
-
 def rule_named(rules: Sequence[Rule], name: str) -> Rule:
     """Return the rule whose id is *name*; raises BadInput that names the nearest ones."""
     for rule in rules:
@@ -78,7 +74,7 @@ def rule_named(rules: Sequence[Rule], name: str) -> Rule:
         return now[0]
     ids = [rule.id for rule in rules]
     near = difflib.get_close_matches(name[:60], ids, n=3, cutoff=0.65)
-    near = near or [rule for rule in ids if len(name) >= _LEAST_PART and name in rule][:_MOST_NEAR]
+    near = near or [rule for rule in ids if name[2:] and name in rule][:5]
     hint = (
         f"Did you mean {and_list(near, 'or')}?"
         if near
