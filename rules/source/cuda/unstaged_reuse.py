@@ -95,9 +95,10 @@ def _is_read_of_caller(context: RuleContext, access: Node) -> bool:
     array = context.file.variable(context.at(base), base, context.function)
     if array is None or not array.parameter or array.type.count("*") != 1:
         return False
-    above = access.parent
+    above: Node | None = access.parent
     while above is not None and above.kind in ("field_expression", "parenthesized_expression"):
-        above, access = above.parent, above
+        access = above
+        above = access.parent
     if above is None or above.kind == "pointer_expression":
         return False
     return not (above.kind == "assignment_expression" and above.children[0] is access)
