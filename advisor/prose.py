@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,11 +33,19 @@ def inert(text: str) -> str:
     r"""Return *text* with every character that could steer a terminal written as ``\x1b``.
 
     Controls, line breaks, bidirectional overrides, lone surrogates and other unprintable
-    characters of kernel, device and file names are data, never commands.
+    characters of kernel, device and file names are data, never commands. So are commands that some
+    runners of continuous integration take from anywhere in a line: ``##vso[task.complete]``.
     """
+    if "##" in text:
+        text = without_commands(text)
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def without_commands(text: str) -> str:
+    r"""Return *text* with ``##[``, ``##vso[`` and ``##teamcity[`` written as ``#\x23[``."""
+    return re.sub(r"##(?=(?:vso|teamcity)?\[)", r"#\\x23", text, flags=re.IGNORECASE)
 
 
 def _escaped(char: str) -> str:

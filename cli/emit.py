@@ -74,6 +74,8 @@ def complain_as_json(message: str, hint: str | None, code: int) -> None:
     import json
     import re
 
+    from gpuadvise.cli.render.json import harmless_json
+
     option = re.match(_OPTION, message)
     nearest = re.search(_NEAREST, f"{hint or ''} {message}")
     error = {
@@ -84,7 +86,7 @@ def complain_as_json(message: str, hint: str | None, code: int) -> None:
         "nearest": re.split(r", | or ", inert(nearest[1] or nearest[2])) if nearest else [],
     }
     try:
-        print(json.dumps({"error": error}), file=sys.stderr)
+        print(harmless_json(json.dumps({"error": error})), file=sys.stderr)
     except OSError:
         abandon(sys.stderr)
 
@@ -125,9 +127,11 @@ _NARROWEST = 20
 
 
 def _print_lines(lines: list[str]) -> None:
+    from gpuadvise.cli.render.plain import harmless
+
     try:
         for line in lines:
-            print(inert(line.replace("\t", " ")), file=sys.stderr)
+            print(harmless(inert(line.replace("\t", " "))), file=sys.stderr)
     except OSError:
         abandon(sys.stderr)
 
@@ -146,7 +150,10 @@ def _say(kind: str, sentence: str) -> None:
 
 def _text(answer: Answer, output: Output) -> str | Iterable[str] | None:
     if output.fields:
-        return "".join(f"{text}\n" for path in output.fields for text in bare_values(answer, path))
+        from gpuadvise.cli.render.plain import harmless
+
+        values = (text for path in output.fields for text in bare_values(answer, path))
+        return "".join(f"{harmless(text)}\n" for text in values)
     if output.format == GITHUB:
         return _annotations(answer)
     if output.format in answer.documents:

@@ -11,7 +11,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path, without_commands
 from gpuadvise.advisor.source.observations import SUFFIXES
 from gpuadvise.advisor.source.text import most_seconds
 from gpuadvise.cli import completion
@@ -273,5 +273,4 @@ def _harmless(line: str) -> str:
     """Return *line* of a patch as it is, or escaped where a terminal or a log would obey it."""
     if not _HARMLESS.sub("", line).isprintable():
         line = f"{inert(line.rstrip().expandtabs())}\n"
-    line = line.replace("##[", "#\\x23[").replace("##vso[", "#\\x23vso[")
-    return _COMMAND.sub(r"\1\\x3a:", line)
+    return _COMMAND.sub(r"\1\\x3a:", without_commands(line))

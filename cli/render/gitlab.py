@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import inert
+from gpuadvise.cli.render.json import harmless_json
 from gpuadvise.cli.render.sarif import fingerprints
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def render(findings: Sequence[Mapping[str, Any]], source: str | None) -> str:
     entries = [
         _entry(finding, digest, source) for finding, digest in zip(findings, digests, strict=True)
     ]
-    return json.dumps(entries, indent=2, allow_nan=False) + "\n"
+    return harmless_json(json.dumps(entries, indent=2, allow_nan=False)) + "\n"
 
 
 def _entry(finding: Mapping[str, Any], fingerprint: str, source: str | None) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def cell(value: Any) -> Any:
     if kind in PLAIN:
         return value
     if isinstance(value, str):
-        text = value if value.isprintable() else inert(value)
+        text = inert(value)
         return _as_text(text) if text[:1] in _RUN or ";" in text or "::" in text else text
     if isinstance(value, bool):
         return "true" if value else "false"

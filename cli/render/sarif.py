@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise import __version__
 from gpuadvise.advisor.prose import inert
+from gpuadvise.cli.render.json import harmless_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ def render(
             {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
         ],
     }
-    return json.dumps(log, indent=2, allow_nan=False) + "\n"
+    return harmless_json(json.dumps(log, indent=2, allow_nan=False)) + "\n"
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
