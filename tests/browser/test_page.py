@@ -162,16 +162,24 @@ def command(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def ask(page: Page, words: str, form: str, *paths: Path) -> dict[str, Any]:
-    """Drop *paths* on the page and return what it shows."""
+FORGET = "() => { delete document.getElementById('told').dataset.code }"
+
+
+def prepare(page: Page, words: str, form: str) -> None:
+    """Enter how the next files are to be answered, and wait for answers about those before."""
     page.fill("#words", words)
     page.set_input_files("#chosen", [])  # else the same files again are no change
-    page.evaluate("() => { delete document.getElementById('told').dataset.code }")
+    page.evaluate(FORGET)
     if page.input_value("#format") != form:
-        page.select_option("#format", form)  # answers about the files before, if there were any
+        page.select_option("#format", form)
         if page.is_enabled("#again"):
             page.wait_for_selector("#told[data-code]", timeout=60_000)
-            page.evaluate("() => { delete document.getElementById('told').dataset.code }")
+            page.evaluate(FORGET)
+
+
+def ask(page: Page, words: str, form: str, *paths: Path) -> dict[str, Any]:
+    """Drop *paths* on the page and return what it shows."""
+    prepare(page, words, form)
     page.set_input_files("#chosen", paths)
     page.wait_for_selector("#told[data-code]", timeout=60_000)
     out = page.evaluate("() => document.getElementById('text').textContent")
@@ -243,9 +251,7 @@ def test_a_saved_page_is_the_one_that_the_command_writes(page: Page, evidence: P
 
 
 def test_text_that_is_pasted_is_answered(page: Page) -> None:
-    page.fill("#words", "")
-    page.select_option("#format", "text")
-    page.evaluate("() => { delete document.getElementById('told').dataset.code }")
+    prepare(page, "", "text")
     page.click("#drop summary")
     page.fill("#pasted", "__global__ void k(float *x) { x[threadIdx.x] *= 1.5; }\n")
     page.click("#paste")
@@ -266,7 +272,7 @@ def test_a_long_answer_can_be_stopped(page: Page, evidence: Path, tmp_path: Path
     lines = (evidence / "report.csv").read_text().splitlines(keepends=True)
     large.write_text("".join([*lines[:-1], *(lines[-1:] * 200_000)]))
     page.fill("#words", "advise")
-    page.evaluate("() => { delete document.getElementById('told').dataset.code }")
+    page.evaluate(FORGET)
     page.set_input_files("#chosen", large)
     page.click("#stop")
     page.wait_for_selector("#told[data-code='stopped']")
@@ -349,10 +355,7 @@ def test_a_second_visit_needs_no_network(chromium: Browser, address: str, eviden
 
 @pytest.mark.parametrize("name", ["a run of PyTorch", "a profile with its source", "a notebook"])
 def test_an_example_is_answered(page: Page, name: str) -> None:
-    page.fill("#words", "")
-    page.select_option("#format", "html")
-    page.wait_for_timeout(100)
-    page.evaluate("() => { delete document.getElementById('told').dataset.code }")
+    prepare(page, "", "html")
     page.click(f"#examples >> text={name}")
     page.wait_for_selector("#told[data-code='0']", timeout=60_000)
     assert page.frame_locator("#page").locator("h1").inner_text().startswith("gpuadvise ")
