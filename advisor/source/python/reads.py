@@ -360,6 +360,7 @@ def _is_read_in_step(module: PythonModule, node: ast.expr, reader: ast.Call) -> 
         module.name_of(part.func).startswith("numpy.")
         or getattr(part.func, "attr", "") in ("cpu", "numpy", "item", "tolist")
         for value in module.values_of(root.id)
+        if value.lineno < reader.lineno and module.function_of(value) is module.function_of(reader)
         for part in module.walk(value)
         if isinstance(part, ast.Call)
     )

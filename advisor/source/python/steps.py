@@ -453,7 +453,8 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
             if above.name == "step" and isinstance(around, ast.ClassDef):
                 bases = map(module.name_of, around.bases)
                 return above if any(base.endswith("Optimizer") for base in bases) else None
-            beside = _BESIDE_STEPS.match(above.name) or _ONCE.search(above.name)
+            seldom = _ONCE.search(above.name) and not above.name.endswith("batch")
+            beside = _BESIDE_STEPS.match(above.name) or seldom
             return above if not beside and tensors.is_model(around) else None
         inner = above
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of
@@ -12,7 +13,6 @@ from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
 from gpuadvise.rules.sources import pytorch_tuning_guide
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
@@ -26,7 +26,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if b"random" not in module.text.content or is_test(module):
         return
     steps, tensors = steps_of(module), tensors_of(module)
-    moves: list[ast.Call] = [
+    moves: list[ast.expr] = [
         call for call, value in moves_to_gpu(module) if value is not None and value.random
     ]
     for call in module.calls:
@@ -38,6 +38,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             and (value.kind is Kind.TENSOR and value.place is Place.GPU)
         ):
             moves.append(call)
+    for node in module.nodes:
+        # tensor[numpy.random.choice(n)]: the index is copied
+        if isinstance(node, ast.Subscript):
+            index, whole = tensors[node.slice], tensors[node.value]
+            is_random = index is not None and index.kind is Kind.ARRAY and index.random
+            if is_random and whole is not None and whole.kind is Kind.TENSOR:
+                moves += [node] if whole.place is Place.GPU else []
     for call in moves:
         in_step = steps.training_loop(call) is not None or (
             steps.is_repeated(call) and steps.runs_always(call)

@@ -40,6 +40,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.tensor(values, device=gpu)`` and ``torch.tensor(values).to(gpu)`` in every round or call."""
     if is_test(module) or not may_work_on_gpu(module):
         return
+    yield from _constants(module)
     steps, tensors = steps_of(module), tensors_of(module)
     uploads: list[ast.Call] = []
     for call in module.calls:
@@ -69,6 +70,35 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 ),
                 _ACTION,
             )  # fmt: skip
+
+
+def _constants(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find ``torch.log(torch.tensor(10.0))``: a number that a tensor and a kernel are made for."""
+    for call in module.calls:
+        if module.name_of(call.func) not in _FUNCTIONS or len(call.args) != 1:
+            continue
+        made = call.args[0]
+        is_made = isinstance(made, ast.Call) and len(made.args) == 1
+        if not is_made or module.function_of(call) is module.tree:
+            continue
+        maker = module.name_of(made.func)
+        written = isinstance(made.args[0], ast.Constant) and maker == "torch.tensor"
+        if maker in ("torch.tensor", "torch.Tensor") and (written or _is_list(made.args[0])):
+            yield module.diagnostic(
+                "repeated-uploads", call,
+                "Each call makes a tensor and runs a function of PyTorch to compute a number that does not change.",
+                "Compute it once by math, and use the number: tensors take it as it is.",
+                minor=True,
+            )  # fmt: skip
+
+
+_FUNCTIONS = frozenset(
+    f"torch.{name}" for name in ("log", "sqrt", "exp", "sin", "cos", "tan", "log2", "log10")
+)
+
+
+def _is_list(node: ast.expr) -> bool:
+    return isinstance(node, (ast.List, ast.Tuple)) and _is_list_of_constants(node)
 
 
 def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:

@@ -98,3 +98,12 @@ def seeded():
     for i in range(99):
         np.random.seed(i)
         z = torch.zeros(8, device=device)
+
+
+# case: a random index of the host
+def pick(coords, loader):
+    coords = torch.zeros(9, 2).cuda()
+    for x in loader:
+        chosen = np.random.choice(9, 3)
+        y = coords[chosen]  # expect: host-random-numbers
+        z = coords[3]
