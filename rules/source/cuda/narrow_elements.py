@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.lane_stride import is_thread_index
+from gpuadvise.advisor.source.array_access import array_access
+from gpuadvise.advisor.source.lane_stride import is_address, is_thread_index
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
@@ -46,12 +48,45 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             and loads
             and all(is_thread_index(context, n) and _is_parameter(context, n) for n in loads)
         ):
-            yield context.diagnostic(
-                "narrow-elements", node, f"Each thread moves {size} byte{'s' * (size > 1)} of contiguous data; a load can carry 16.",
-                f"Let each thread take {4 // size} or {16 // size} neighbours through a vector type such as "
-                f"{'uchar4' if size == 1 else 'ushort2'} or int4.",
-            )  # fmt: skip
+            yield _moves_little(context, node, size)
             return
+    yield from _narrow_throughout(context)
+
+
+def _narrow_throughout(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find kernels without loops all of whose loads and stores are of one narrow element of the thread's own."""
+    if context.function.nodes(*LOOPS) or context.function.says(b"__shared__"):
+        return
+    sizes: set[int] = set()
+    first: Node | None = None
+    for access in context.function.nodes("subscript_expression"):
+        if not _is_parameter(context, access) or is_address(context, access):
+            continue
+        size = _NARROW_BYTES.get(context.type_of(access))
+        reached = array_access(context, access)
+        if size is None or reached is None or reached.stride.factors or reached.stride.number != 1:
+            return
+        sizes.add(size)
+        if first is None and not _is_stored(access):
+            first = access
+    if first is not None and len(sizes) == 1:
+        (size,) = sizes
+        yield _moves_little(context, first, size)
+
+
+def _moves_little(context: RuleContext, node: Node, size: int) -> Diagnostic:
+    return context.diagnostic(
+        "narrow-elements", node, f"Each thread moves {size} byte{'s' * (size > 1)} of contiguous data; a load can carry 16.",
+        f"Let each thread take {4 // size} or {16 // size} neighbours through a vector type such as "
+        f"{'uchar4' if size == 1 else 'ushort2'} or int4; rows must then begin at a multiple of it.",
+    )  # fmt: skip
+
+
+def _is_stored(access: Node) -> bool:
+    above = access.parent
+    return (
+        above is not None and above.kind == "assignment_expression" and above.children[0] is access
+    )
 
 
 def _is_parameter(context: RuleContext, subscript: Node) -> bool:

@@ -127,3 +127,32 @@ void fetched(float *x, float *h, int n) {
     cudaMemcpy(h + i, x, 4, cudaMemcpyDeviceToHost);
   }
 }
+void waits_after_each_launch(float *x, int n) {
+  step<<<n / 256, 256>>>(x);
+  cudaDeviceSynchronize();  // expect: frequent-synchronization
+  step<<<n / 256, 256>>>(x);
+  CHECK(cudaStreamSynchronize(0));
+  report("step");
+}
+void waits_once(float *x, int n) {
+  step<<<n / 256, 256>>>(x);
+  step<<<n / 256, 256>>>(x);
+  cudaDeviceSynchronize();
+}
+void hands_results_to_the_host(float *x, float *host, int n) {
+  step<<<n / 256, 256>>>(x);
+  cudaDeviceSynchronize();
+  cudaMemcpy(host, x, n * 4, cudaMemcpyDeviceToHost);
+  step<<<n / 256, 256>>>(x);
+  cudaDeviceSynchronize();
+}
+void waits_when_debugging(float *x, int n) {
+  step<<<n / 256, 256>>>(x);
+#ifdef DEBUG
+  cudaDeviceSynchronize();
+#endif
+  step<<<n / 256, 256>>>(x);
+#ifdef DEBUG
+  cudaDeviceSynchronize();
+#endif
+}

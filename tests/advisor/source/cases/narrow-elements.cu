@@ -41,7 +41,7 @@ __device__ void helper(char *out, const char *in) {
 }
 __global__ void rows(uint8_t *out, const uint8_t *in, int pitch) {
   int x = blockIdx.x * blockDim.x + threadIdx.x;
-  out[blockIdx.y * pitch + x] = in[x];
+  out[blockIdx.y * pitch + x] = in[x];  // expect: narrow-elements
 }
 __global__ void fixed_width(uint8_t *out, const uint8_t *in, size_t n) {
   size_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -66,4 +66,25 @@ __global__ void copied(int16_t *__restrict__ out, const int16_t *__restrict__ in
   size_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   out[i] = in[i];  // expect: narrow-elements
+}
+__global__ void of_an_image(unsigned char *c, const unsigned char *a, const unsigned char *b, int w, int h) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= w || y >= h) return;
+  int i = y * w + x;
+  c[i] = a[i] - b[i];  // expect: narrow-elements
+}
+__global__ void through_a_name(unsigned short *d, int w, int pitch) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+  unsigned short v = d[y * pitch + x];  // expect: narrow-elements
+  if (v == 0) v = w;
+  d[y * pitch + x] = v;
+}
+__global__ void a_window(unsigned char *out, const unsigned char *in, int w) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+  for (int k = 0; k < 3; ++k) sum += in[x + k * w];
+  out[x] = sum;
+}
+__global__ void with_floats(float *out, const unsigned char *in, int w) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * w + x;
+  out[i] = in[i];
 }

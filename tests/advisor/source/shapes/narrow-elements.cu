@@ -8,7 +8,7 @@ __global__ void threshold(uint8_t *out, const uint8_t *in, uint8_t limit, int n)
 __global__ void pixels_of_an_image(uint8_t *out, const uint8_t *in, int w, int h, int pitch) {
   int x = blockIdx.x * blockDim.x + threadIdx.x;
   int y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x < w && y < h) out[y * pitch + x] = in[y * pitch + x];
+  if (x < w && y < h) out[y * pitch + x] = in[y * pitch + x];  // expect: narrow-elements
 }
 __global__ void looked_up(uint8_t *out, const uint8_t *in, const uint8_t *table, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -36,5 +36,5 @@ __global__ void samples(int16_t *__restrict__ out, const int16_t *__restrict__ i
 }
 __global__ void ciphered(unsigned char *text, const unsigned char *key, size_t n) {
   size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) text[i] = text[i] ^ key[i];
+  if (i < n) text[i] = text[i] ^ key[i];  // expect: narrow-elements
 }
