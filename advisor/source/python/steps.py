@@ -41,6 +41,7 @@ class Steps:
         self.evaluation: set[ast.AST] = set()
         self.functions: dict[ast.AST, set[str]] = {}
         self.evaluation_functions: set[ast.AST] = set()
+        self._chosen: dict[ast.AST, bool] = {}
         self._outer: set[ast.AST] = set()
         self.on_gpu: bool | None = None
         self._calls: dict[str, list[ast.Call]] = {}
@@ -116,6 +117,12 @@ class Steps:
 
     def is_chosen_once(self, branch: ast.If | ast.IfExp) -> bool:
         """Whether a condition stays what it is from round to round: settings, names that no round binds."""
+        known = self._chosen.get(branch)
+        if known is None:
+            known = self._chosen[branch] = self._is_chosen_once(branch)
+        return known
+
+    def _is_chosen_once(self, branch: ast.If | ast.IfExp) -> bool:
         test = branch.test
         if isinstance(branch, ast.If) and _fills_in(branch):
             return False
