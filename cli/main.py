@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.errors import GpuAdviseError
-from gpuadvise.advisor.prose import SHOWN, inert
+from gpuadvise.advisor.errors import BadInput, GpuAdviseError
+from gpuadvise.advisor.prose import SHOWN, inert, quoted_path
 from gpuadvise.cli.emit import ClosedPipe, asks_for_json, complain, complain_as_json, note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.head_start import start_drivers
@@ -50,7 +51,7 @@ def main(args: list[str] | None = None) -> int:
     """Run the command line *args* (default: the process's own) and return its exit code."""
     args = sys.argv[1:] if args is None else args
     try:
-        return _run(args)
+        return _run_with_any_names(args)
     except GpuAdviseError as error:
         if asks_for_json(args):
             complain_as_json(error.message, error.hint, error.exit_code)
@@ -64,6 +65,17 @@ def main(args: list[str] | None = None) -> int:
     except MemoryError:
         complain("No memory is left.", "Free some, or raise its limit (ulimit -v).")
         return Exit.UNAVAILABLE
+
+
+def _run_with_any_names(args: list[str]) -> int:
+    """Run *args*; a name that is longer than the system takes is bad input, wherever it is met."""
+    try:
+        return _run(args)
+    except OSError as fault:
+        if fault.errno != errno.ENAMETOOLONG or not isinstance(fault.filename, str):
+            raise
+        message = f"{quoted_path(fault.filename)} is longer than the system lets a name be."
+        raise BadInput(_shortened(message)) from None
 
 
 def _annotated(args: list[str], error: GpuAdviseError) -> bool:

@@ -110,3 +110,11 @@ def test_part_of_a_name_and_what_else_it_means_are_said(cli, line: str, hint: st
     ran = cli(*line.split())
     assert ran.code == 2
     assert ran.err.splitlines()[-1].endswith(hint)
+
+
+@pytest.mark.parametrize("command", ["lint", "advise", "timeline", "kernels"])
+def test_a_name_that_is_too_long_is_bad_input(cli, command: str) -> None:
+    ran = cli(command, f"{'a' * 5000}.cu")
+    assert ran.code == 2
+    assert "please report" not in ran.err
+    assert len(ran.err) < 400
