@@ -295,3 +295,15 @@ def is_made_of_thread(context: RuleContext, node: Node, depth: int = 0) -> bool:
         ):
             return True
     return False
+
+
+def terms_of_sum(context: RuleContext, node: Node) -> list[Node]:
+    """Return what *node* adds and subtracts; *node* alone where it is no sum."""
+    stack, terms = [node], []
+    while stack:
+        part = bare(stack.pop())
+        if part.kind == "binary_expression" and context.file.operator(part) in ("+", "-"):
+            stack.extend(part.children)
+        else:
+            terms.append(part)
+    return terms

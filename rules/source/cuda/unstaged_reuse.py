@@ -6,7 +6,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.source.lane_stride import is_made_of_thread, lane_stride
+from gpuadvise.advisor.source.array_access import array_access
+from gpuadvise.advisor.source.lane_stride import (
+    is_made_of_thread,
+    lane_stride,
+    lanes_along_x,
+    terms_of_sum,
+)
+from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import Variance
@@ -25,7 +32,8 @@ _DEEPEST = 3  # names that lead to each other
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find loops that read what other threads of the block read as well, without shared memory; one of a kind per kernel."""
     function = context.function
-    if function.place is not ExecutionSpace.KERNEL or function.says(b"__shared__"):
+    of_a_kernel = function.place is ExecutionSpace.KERNEL and not function.says(b"__shared__")
+    if not of_a_kernel or lanes_along_x(context) == 1:
         return
     for loop in function.nodes("for_statement"):
         streamed = _streamed(context, loop)
@@ -34,8 +42,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             yield context.diagnostic(
                 "unstaged-reuse", streamed[0],
                 f"In each iteration all threads read the same elements of {names}, each thread from global memory.",
-                "Let the block load as many elements as it has threads into shared memory, neighbouring threads neighbouring ones; "
-                "call __syncthreads(), and loop over that tile. It pays where the loop is long.",
+                "Let the block load a tile of as many elements as it has threads into shared memory, and loop over that. It pays where "
+                "the loop is long.",
                 minor=True,
             )  # fmt: skip
             break
@@ -53,22 +61,30 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 def _streamed(context: RuleContext, loop: Node) -> list[Node]:
     """Return the reads of *loop*, where all are of elements that its counter chooses for the whole block."""
     condition = loop.part("condition")
-    if condition is None or _is_known(context, condition) or _has_inner_loop(context, loop):
+    if condition is None or _is_known(context, condition):
         return []
     counters, reads = context.assigned_below(loop), []
     for access in context.file.tree.inside(loop, "subscript_expression"):
         if not _is_read_of_caller(context, access):
             continue
-        index = access.children[1]
-        if not any(context.at(name) in counters for name in context.file.tree.below(index)):
-            continue  # what stays is read once
-        if (
-            len(index.children) != 1
-            or context.variances.of(index.children[0]) is not Variance.UNIFORM
+        if context.loop_around(access) is not loop:
+            return []  # the inner loop is looked at by itself
+        if not any(
+            context.at(name) in counters for name in context.file.tree.below(access.children[1])
         ):
+            continue  # what stays is read once
+        if not _is_of_block(context, access) or reached_by_elected_lanes(context, access):
             return []
         reads.append(access)
     return reads if _meets_own_data(context, loop) else []
+
+
+def _is_of_block(context: RuleContext, access: Node) -> bool:
+    """Whether *access* is the same element for all threads of the block."""
+    reached, index = array_access(context, access), access.children[1].children[0]
+    if reached is None or not reached.stride.is_zero:
+        return False
+    return context.variances.of(index) is Variance.UNIFORM
 
 
 def _is_known(context: RuleContext, condition: Node) -> bool:
@@ -76,14 +92,6 @@ def _is_known(context: RuleContext, condition: Node) -> bool:
     return any(
         context.file.is_constant(context.settled(side), context.function)
         for side in bare(condition).children
-    )
-
-
-def _has_inner_loop(context: RuleContext, loop: Node) -> bool:
-    """Whether a loop inside of *loop* reads arrays of the caller."""
-    return any(
-        context.loop_around(access) is not loop and _is_read_of_caller(context, access)
-        for access in context.file.tree.inside(loop, "subscript_expression")
     )
 
 
@@ -129,17 +137,16 @@ def _windows(context: RuleContext) -> Iterator[Node]:
 def _counters(context: RuleContext, loop: Node) -> set[str]:
     """Return what *loop* counts by one for all threads alike."""
     update = loop.part("update")
-    if update is None or update.kind != "update_expression":
-        return set()
-    counter = update.children[0]
-    return {context.at(counter)} if context.variances.of(counter) is Variance.UNIFORM else set()
+    counter = update.children[0] if update and update.kind == "update_expression" else None
+    alike = counter is not None and context.variances.of(counter) is Variance.UNIFORM
+    return {context.at(counter)} if counter is not None and alike else set()
 
 
 def _is_beside(context: RuleContext, node: Node, counters: set[str], depth: int) -> bool:
     """Whether *node* holds the sum of a thread's own number and a counter, neither multiplied."""
     for part in context.file.tree.below(node):
         if part.kind == "binary_expression" and context.file.operator(part) in ("+", "-"):
-            terms = _terms(context, part)
+            terms = terms_of_sum(context, part)
             counted = any(context.at(term) in counters for term in terms)
             if counted and any(
                 context.at(term) not in counters and _is_own(context, term) for term in terms
@@ -153,17 +160,6 @@ def _is_beside(context: RuleContext, node: Node, counters: set[str], depth: int)
             if _is_beside(context, value, counters, depth + 1):
                 return True
     return False
-
-
-def _terms(context: RuleContext, node: Node) -> list[Node]:
-    stack, terms = [node], []
-    while stack:
-        part = bare(stack.pop())
-        if part.kind == "binary_expression" and context.file.operator(part) in ("+", "-"):
-            stack.extend(part.children)
-        else:
-            terms.append(part)
-    return terms
 
 
 def _is_own(context: RuleContext, term: Node) -> bool:
