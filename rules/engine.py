@@ -48,7 +48,7 @@ from gpuadvise.rules.report import (
     priority_of,
     undecided_values,
 )
-from gpuadvise.rules.traced import in_span
+from gpuadvise.rules.traced import in_recording, in_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -297,6 +297,8 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
             if isinstance(outcome, Advice):
                 weighed = in_span(_weighed(rule, outcome, facts), facts.run_share)
                 weighed = _to_the_caller(rule, weighed, facts.kernel)
+                if facts.timeline is not None:
+                    weighed = in_recording(weighed, facts.timeline)
             lines = advised if isinstance(weighed, Advice) else silent
             lines.append(
                 _passed(rule) if weighed is PASSED else RuleLine(rule=rule, outcome=weighed)

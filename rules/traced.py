@@ -91,6 +91,20 @@ def with_half_the_bytes(run: TracedRun, seconds: float, bits: int) -> str:
     return f", and numbers of {bits} bits may halve the time of the other kernels and copies"
 
 
+def in_recording(outcome: Outcome, run: TracedRun) -> Outcome:
+    """Return *outcome* about a run, low where it wins less than 5 % of all that was recorded of it.
+
+    Likewise where too little ran to judge a run by. What promises no gain is not about the run.
+    """
+    if not isinstance(outcome, Advice) or outcome.gain is None or outcome.broken:
+        return outcome
+    saved = 1 - 1 / outcome.gain.upper_bound if outcome.gain.upper_bound > 0 else 0.0
+    share = run.share_of_recording(saved * run.span_seconds)
+    if share < NOTICEABLE or (run.kernels and run.too_short):
+        return replace(outcome, priority=Priority.LOW)
+    return outcome
+
+
 def in_span(outcome: Outcome, share: float | None) -> Outcome:
     """Return *outcome* about a kernel that takes *share* of a traced span, as a gain of the span.
 

@@ -218,6 +218,11 @@ _IDLE = (
     "copy_idle",
     "copy_wait_idle",
     "start_up",
+    "before",
+    "after",
+    "outside_calls",
+    "exposed_communication",
+    "rank_wait",
     "queueing_idle",
     "release_idle",
     "load_idle",
@@ -233,7 +238,15 @@ _IDLE = (
     "waited",
     "busy",
 )
-_TRACED_COUNTS = ("kernels", "launches", "graph_launches", "host_gaps", "waits", "values_read")
+_TRACED_COUNTS = (
+    "kernels",
+    "launches",
+    "graph_launches",
+    "host_gaps",
+    "waits",
+    "values_read",
+    "collectives",
+)
 
 IDLE_CAUSE = KeyTable(
     traced.IdleCause,
@@ -258,7 +271,9 @@ TIMELINE = KeyTable(
         **{name: Key(name, v.whole()) for name in _TRACED_COUNTS},
         "hidden_graphs": Key("hidden_graphs", v.flag),
         "has_stacks": Key("has_stacks", v.flag),
+        "has_tensor_cores": Key("has_tensor_cores", v.flag),
         "recorder": Key("recorder", v.text),
+        "outside_call": Key("outside_call", v.text),
         "products": Key("products", one_or_more(PRODUCT)),
         "idle_causes": Key("idle_causes", one_or_more(IDLE_CAUSE)),
         **{

@@ -197,7 +197,10 @@ class EvidenceFiles:
         for case, run in zip(self.runs, run_names(self.runs), strict=True):
             for facts in facts_of_timeline(case.timeline):
                 if facts.kernel is None:
-                    yield Described(facts=replace(facts, kernel=run))
+                    known = facts.timeline
+                    if balance is not None and known is not None:  # its ranks tell it better
+                        known = replace(known, rank_wait_seconds=0.0)
+                    yield Described(facts=replace(facts, kernel=run, timeline=known))
                 elif not self.sorted.profiles:
                     yield Described(facts=facts, traced=True)
 

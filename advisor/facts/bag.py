@@ -314,6 +314,13 @@ class Facts:
         release_idle = "0s"
         load_idle = "0s"
         start_up = "0s"  # idle beside the span: what a program does once
+        before = "0s"  # the host's own code before the GPU's first work
+        after = "0s"  # and behind its last
+        outside_calls = "0s"  # in calls of CUDA there
+        outside_call = "cudaMalloc"  # which of them took most
+        exposed_communication = "0s"  # no kernel computes meanwhile
+        rank_wait = "0s"  # of that, waiting for other ranks
+        collectives = 0
         idle_causes = [{ cause = "launch", time = "4ms" }, { cause = "host-work", time = "3ms", culprit = "__next__", culprit_time = "2ms", file = "data.py", line = 41, function = "collate_fn", loader = "itself" }]
         has_stacks = true  # the recorder kept the lines of Python
         saved_without_waits = "1ms"  # by replays of the recorded times
@@ -323,6 +330,7 @@ class Facts:
         values_read = 1
         values_read_time = "2us"
         migration = "0s"
+        has_tensor_cores = true  # by the names of its kernels
         single_precision = "0s"  # matrix kernels outside of tensor cores
         double_precision = "0s"
         unaligned = "0s"  # matrix kernels that load one or two 16-bit elements at once

@@ -126,6 +126,7 @@ _TRITON = r"\w*(?:gemm|matmul|_dot|dot_)\w*"
 # Of PyTorch: one operation on each element, a sum or maximum of each row, a softmax, a norm or a dropout.
 _ELEMENTWISE = (
     r"at::native::.*(?:elementwise_kernel|reduce_kernel)"
+    r"|CatArrayBatchedCopy|upsample_\w+_out_frame"
     r"|softmax_warp_|cunn_SoftMax|dropout_kernel|layer_norm|LayerNorm|RowwiseMoments"
 )
 

@@ -16,7 +16,7 @@ WORTH_SAYING = number(
 )
 # Fewer waits let a queue build up, and the host gets ahead of the GPU.
 _LAUNCHES_PER_WAIT = number(
-    8, "launches per wait, at most", "", "our judgement: about one per operator of a model"
+    20, "launches per wait, at most", "", "our judgement: about one per layer of a model"
 )
 _FEWEST_WAITS = number(20, "waits of a run, at least", "", "our judgement")
 LAUNCH_BOUND_BUSY = number(0.5, "busy", "share", "our judgement", LaunchSet.RECORDED)
@@ -26,6 +26,11 @@ LAUNCH_BOUND_IDLE = number(
 SHORT_KERNEL = number(3 * LAUNCH_COST, "short kernel", "s", "three launches, measured on a H200")
 _MOSTLY_IDLE = number(2.0, "idle time per time of kernels", "", "our judgement")
 _FEWEST_KERNELS = number(20, "kernels of a run, at least", "", "our judgement")
+# A timer's and a launch's noise are a tenth of it, and one start of a library more than all of it.
+_LEAST_WORK = number(0.1e-3, "work of the GPU in a run, at least", "s", "our judgement")
+_BRIEF = number(
+    20e-3, "span of a run with less work", "s", "our judgement: one step of a small model"
+)
 # What it takes the GPU to start and to end a kernel, which kernels of a graph share with their
 # neighbours, and fused ones pay once: an empty one is recorded with 1 us, on any part since 2017.
 # The profilers add more to a launch inside of a framework's modules: up to 36 us were seen.
@@ -102,6 +107,10 @@ class TracedRun:
 
     span_seconds: float
     start_up_seconds: float = 0.0  # idle, beside the span
+    before_seconds: float = 0.0  # of the host in its own code, before the GPU's first work
+    after_seconds: float = 0.0  # likewise behind its last
+    outside_calls_seconds: float = 0.0  # of the host in calls, before or behind
+    outside_call: str | None = None  # the one that took most of it
     busy_seconds: float = 0.0
     recorder: str = "profiler"
 
@@ -132,7 +141,12 @@ class TracedRun:
     values_read: int = 0  # copies to the host of a value or two
     values_read_seconds: float = 0.0
 
+    exposed_communication_seconds: float = 0.0  # no kernel computes meanwhile
+    rank_wait_seconds: float = 0.0  # of that, waiting for other ranks
+    collectives: int = 0
+
     migration_seconds: float = 0.0  # saved if managed memory came at the link's rate
+    has_tensor_cores: bool = False  # by the names of its kernels
     single_precision_seconds: float = 0.0  # of matrix kernels outside of tensor cores
     double_precision_seconds: float = 0.0  # of FP64 matrix kernels
     unaligned_seconds: float = 0.0  # of 16-bit matrix kernels that load an element or two at once
@@ -179,7 +193,36 @@ class TracedRun:
     @property
     def too_short(self) -> bool:
         """Whether so little ran on the GPU that any bound says more of the recording than of it."""
-        return self.kernels < _FEWEST_KERNELS and self.share(self.busy_seconds) < WORTH_SAYING
+        few = self.kernels < _FEWEST_KERNELS
+        little = few and self.share(self.busy_seconds) < WORTH_SAYING
+        brief = self.span_seconds < _BRIEF and self.busy_seconds < _LEAST_WORK
+        return little or brief
+
+    @property
+    def recorded_seconds(self) -> float:
+        """From the host's first call to its last, or the GPU's work where that is longer."""
+        return (
+            self.span_seconds
+            + self.start_up_seconds
+            + self.before_seconds
+            + self.after_seconds
+            + self.outside_calls_seconds
+        )
+
+    @property
+    def one_time_seconds(self) -> float:
+        """What a program does once: contexts, allocations, the loading of code, and freeing all of it."""
+        return self.start_up_seconds + self.outside_calls_seconds
+
+    @property
+    def outside_code_seconds(self) -> float:
+        """The host's own code before the GPU's first work and behind its last."""
+        return self.before_seconds + self.after_seconds
+
+    def share_of_recording(self, seconds: float) -> float:
+        """Return the share (0 to 1) of all that was recorded that *seconds* are."""
+        whole = self.recorded_seconds
+        return min(1.0, max(0.0, seconds / whole)) if whole > 0 else 0.0
 
     @property
     def lost_to_waits(self) -> float:
@@ -201,6 +244,12 @@ class TracedRun:
             host = self.launches * LAUNCH_COST
         remain = max(self.busy_seconds - self.values_read_seconds, host)
         return max(0.0, min(lost, self.span_seconds - remain))
+
+    @property
+    def waits_beside_host_work(self) -> float:
+        """The idle seconds that long work of the host leaves to waits, where it is named for itself."""
+        idle = self.span_seconds - self.busy_seconds
+        return max(0.0, idle - self.host_idle_seconds) if self.host_bound else idle
 
     @property
     def lost_to_launches(self) -> float:

@@ -27,6 +27,8 @@ def repeated_allocation_ns(timeline: Timeline) -> int:
         return 0
     total = timeline.account.idle_of(GapCause.ALLOCATION)
     longest = max(call.longest_ns for call in calls)
+    if timeline.outside.call_ns >= longest:
+        return total  # that one was over before the GPU's first work
     return max(0, total - longest) if 2 * longest > total else total
 
 

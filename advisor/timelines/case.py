@@ -12,6 +12,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.timelines.activities import CopyPath
 from gpuadvise.advisor.timelines.evidence import traced_run
+from gpuadvise.advisor.timelines.run_limit import limit_of
 from gpuadvise.advisor.timelines.staging import traced_staging
 from gpuadvise.advisor.timelines.what_if import what_if
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.timelines.activities import Recording
     from gpuadvise.advisor.timelines.ranks import RankBalance
+    from gpuadvise.advisor.timelines.run_limit import RunLimit
     from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
     from gpuadvise.advisor.timelines.what_if import WhatIf
@@ -56,7 +59,17 @@ class TimelineCase:
     @cached_property
     def changes(self) -> tuple[WhatIf, ...]:
         """What could save 2 % of the span or more, the largest first."""
-        return what_if(self.timeline, self.link, traced_run(self.timeline, self.link))
+        return what_if(self.timeline, self.link, self.run)
+
+    @cached_property
+    def run(self) -> TracedRun:
+        """Where the time went."""
+        return traced_run(self.timeline, self.link)
+
+    @cached_property
+    def limit(self) -> RunLimit | None:
+        """What limits the run, of all that was recorded."""
+        return limit_of(self.timeline, self.run)
 
     @cached_property
     def staging(self) -> TracedStaging | None:

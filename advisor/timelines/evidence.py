@@ -64,6 +64,8 @@ _MOST_KERNELS = 50
 _TILE_REGISTERS = 128
 _TILE_OCCUPANCY = 0.25
 _MATRIX = re.compile(r"gemm|nvjet|cutlass|xmma|cublas|wgmma|conv|[dw]grad|winograd", re.IGNORECASE)
+# cuBLAS and cuDNN put the architecture first: from Volta on there are tensor cores.
+_SINCE_VOLTA = re.compile(r"(?:void )?(?:volta|turing|ampere|hopper|sm[789]\d|sm1\d\d)_")
 # A single warp has no others to share a tile with.
 _TILE_THREADS = 64
 # Of the time in which a copy ran: with more in all, copies ran beside each other.
@@ -72,6 +74,10 @@ _SHARED = 1.05
 _BESIDE = 1.01
 # Of all waits: with more for copies, waits are the copies'.
 _MOST_WAITS = 0.5
+# Runs of one collective of which the shortest tells what it needs; without sizes, and how they vary.
+_FEWEST_OF_A_SIZE = 4
+_FEWEST_COLLECTIVES = 20
+_VARIES = 10
 # One or two kinds of passes may be all that a program computes; more have results in between.
 _CHAIN = 4
 
@@ -140,6 +146,13 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
     return TracedRun(
         span_seconds=account.steady_ns / _NS,
         start_up_seconds=account.start_up_ns / _NS,
+        before_seconds=timeline.outside.before_code_ns / _NS,
+        after_seconds=timeline.outside.after_code_ns / _NS,
+        outside_calls_seconds=timeline.outside.in_calls_ns / _NS,
+        outside_call=timeline.outside.call,
+        exposed_communication_seconds=account.communication_ns / _NS,
+        rank_wait_seconds=_rank_wait_ns(timeline) / _NS,
+        collectives=_collective_calls(timeline),
         busy_seconds=timeline.busy_seconds,
         recorder=_RECORDERS[timeline.recorder],
         kernels=timeline.launches.kernels,
@@ -167,6 +180,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         values_read_seconds=sum(copies.seconds for copies in values),
         migration_seconds=_migration_ns(timeline, link) / _NS,
         release_idle_seconds=launch_ns / _NS if _frees_again(timeline) else 0.0,
+        has_tensor_cores=any(_SINCE_VOLTA.match(kernel.shape.name) for kernel in timeline.kernels),
         single_precision_seconds=_seconds_of(timeline, in_single_precision),
         double_precision_seconds=_seconds_of(timeline, in_double_precision),
         unaligned_seconds=_seconds_of(timeline, loads_single_halves),
@@ -175,6 +189,31 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         fused_seconds=fused,
         products=_products(timeline),
     )
+
+
+def _rank_wait_ns(timeline: Timeline) -> int:
+    """Return what collectives of all ranks took beyond what they need, as far as nothing hid it.
+
+    A collective of one size needs what the shortest of its runs took; where sizes were not recorded,
+    the median run, and only what varies tenfold can be no matter of size alone.
+    """
+    communication = timeline.communication
+    if communication is None:
+        return 0
+    waited = 0
+    for one in communication.collectives:
+        if not one.collective.operation.between_all or not one.shortest_ns:
+            continue
+        if one.collective.bytes is not None and one.calls >= _FEWEST_OF_A_SIZE:
+            waited += one.total_ns - one.calls * one.shortest_ns
+        elif one.calls >= _FEWEST_COLLECTIVES and one.median_ns >= _VARIES * one.shortest_ns:
+            waited += max(0, one.total_ns - one.calls * one.median_ns)
+    return round(min(waited, communication.total_ns) * (1 - communication.hidden_share))
+
+
+def _collective_calls(timeline: Timeline) -> int:
+    communication = timeline.communication
+    return sum(one.calls for one in communication.collectives) if communication else 0
 
 
 def _seconds_of(timeline: Timeline, matches: Callable[[str], bool]) -> float:

@@ -14,7 +14,13 @@ from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
 from gpuadvise.advisor.timelines.replay import Replay
 from gpuadvise.advisor.timelines.sorted_runs import merged
-from gpuadvise.advisor.timelines.start_up import LongerThan, UpTo, is_warm_up, one_time_calls
+from gpuadvise.advisor.timelines.start_up import (
+    LongerThan,
+    UpTo,
+    compiles,
+    is_warm_up,
+    one_time_calls,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -160,6 +166,9 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
     sums.finish(calls.handed_on, end - start)
     longest = sorted(sums.longest, key=lambda gap: -gap[1])
     culprits = recording.host_events.culprits([(-gap[1], gap[0] - gap[1]) for gap in longest])
+    for at, culprit in enumerate(culprits):
+        if culprit is not None and compiles(culprit.name, longest[at][0]):
+            longest[at] = sums.started(longest[at])
     return Idleness(
         start_ns=start,
         end_ns=end,
@@ -262,6 +271,18 @@ class _Sums:
     def _move(self, cause: GapCause, gaps: int, total_ns: int) -> None:
         self.by_cause[cause][0] += gaps
         self.by_cause[cause][1] += total_ns
+
+    def started(self, gap: tuple[int, int, GapCause, bool]) -> tuple[int, int, GapCause, bool]:
+        """Return a *gap* in which the host compiled, counted as the program's start from now on."""
+        length, begin, cause, waited = gap
+        if cause is not GapCause.HOST_WORK:
+            return gap
+        moved = min(length, self.by_cause[cause][1])
+        self._move(cause, -1, -moved)
+        self._move(GapCause.START_UP, 1, moved)
+        self.long_host[0] -= 1
+        self.long_host[1] = max(0, self.long_host[1] - moved)
+        return length, begin, GapCause.START_UP, waited
 
     def finish(self, handed_on: int, span_ns: int) -> None:
         """Take off what recording cost, and first allocations; *handed_on* calls gave the GPU work."""

@@ -5,6 +5,7 @@ No repair of a loop wins that time, and a longer run has no more of it.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.calls import CallKind
@@ -31,6 +32,9 @@ _LEAST_NS = 1_000_000
 _FEW, _LEAST_OF_FEW_NS = 8, 5_000_000
 # More than so many of a function are no start.
 _MOST = 8
+# A compiled region that is only called takes less than a millisecond, and compiling one 0.3 s at least.
+_COMPILED = re.compile(r"Torch-Compiled Region|TorchDynamo|_compile\.compile_inner")
+_COMPILING_NS = 100_000_000
 # Allocations that all come before this share of the GPU's work fill a pool once.
 _WARM_UP = 1 / 3
 
@@ -59,6 +63,11 @@ def _least_ns(runs: CallRuns) -> int | None:
 def is_warm_up(busy_at_last_ns: int, busy_ns: int) -> bool:
     """Return whether allocations were over when the GPU had worked *busy_at_last_ns* of *busy_ns*."""
     return busy_at_last_ns < _WARM_UP * busy_ns
+
+
+def compiles(culprit: str, length_ns: int) -> bool:
+    """Return whether a gap of *length_ns*, which the host spent in *culprit*, is torch.compile at work."""
+    return length_ns >= _COMPILING_NS and _COMPILED.search(culprit) is not None
 
 
 class LongerThan:

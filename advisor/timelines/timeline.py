@@ -6,7 +6,7 @@ Made of a recording by ``timeline_of``. Whole nanoseconds inside, so that parts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
+from gpuadvise.advisor.timelines.outside import Outside, outside_of
 from gpuadvise.advisor.timelines.steps import (
     FEWEST,
     StepCovers,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     )
     from gpuadvise.advisor.timelines.exposure import Communication
     from gpuadvise.advisor.timelines.gaps import Gap, Idleness, IdleTime
+    from gpuadvise.advisor.timelines.intervals import Interval
     from gpuadvise.advisor.timelines.steps import Steps
 
 _NS = 1e9
@@ -188,6 +190,7 @@ class Timeline:
     has_stacks: bool = False  # frames of Python were recorded
     communication: Communication | None = None  # None: no kernel communicated
     multiprocessors: int | None = None  # that its kernels were shared out over, where the file says
+    outside: Outside = field(default_factory=Outside)  # nothing where several GPUs worked
 
     @property
     def idle(self) -> tuple[IdleTime, ...]:
@@ -339,6 +342,7 @@ def _timeline(
         has_stacks=recording.host_events.has_frames,
         communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
+        outside=_outside(recording, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
         lanes=Lanes(
             start_ns=idle.start_ns,
             kernels=kernels,
@@ -346,6 +350,16 @@ def _timeline(
             host=Cover(waits, clip=(idle.start_ns, idle.end_ns)),
         ),
     )
+
+
+def _outside(recording: Recording, span: Interval, *, several_gpus: bool) -> Outside:
+    """Return what the host did outside of *span*, where that was for this GPU alone.
+
+    JAX's traces begin and end where the program asks, whatever the host does then.
+    """
+    if several_gpus or recording.recorder is Recorder.JAX:
+        return Outside()
+    return outside_of(recording, span)
 
 
 def _steps(

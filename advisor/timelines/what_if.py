@@ -53,6 +53,7 @@ class Change(StrEnum):
     REUSE_MEMORY = "reuse-memory"
     SHORTEN_CALLS = "shorten-calls"
     FUSE_KERNELS = "fuse-kernels"
+    HIDE_COMMUNICATION = "hide-communication"
     FASTEN_KERNEL = "speed-up-kernel"
 
 
@@ -150,6 +151,12 @@ def _savings(
         "idle while the host allocated, and launches not queued while it freed",
         None,
     )
+    yield (
+        Change.HIDE_COMMUNICATION,
+        _hiding(timeline),
+        "time of kernels that communicate while none computes, as far as computing could hide it",
+        None,
+    )
     for kernel in [one for one in timeline.kernels if not one.communicates][:5]:
         yield Change.FASTEN_KERNEL, kernel.total_ns, "all of its time", kernel.shape.name
 
@@ -218,6 +225,14 @@ def _pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
         return 0
     saved = sum(saved_by_pinning(copies, model) for copies in _worth_pinning(timeline, model, run))
     return round((saved + run.lost_to_pageable_copies) * 1e9) if saved else 0
+
+
+def _hiding(timeline: Timeline) -> int:
+    """Return what hiding communication wins at most: all of the computing beside it."""
+    account, communication = timeline.account, timeline.communication
+    if communication is None:
+        return 0
+    return min(account.communication_ns, account.computing_ns - communication.hidden_ns)
 
 
 def _reusing(timeline: Timeline, run: TracedRun) -> int:

@@ -63,6 +63,38 @@ class TimelineAccount(Record):
     """Idle time of what a program does once."""
     steady_seconds: Annotated[NotNegative, SECONDS]
     """The span without the program's start: what is judged."""
+    before_seconds: Annotated[NotNegative, SECONDS]
+    """From the host's first call to the GPU's first work, beside the span."""
+    after_seconds: Annotated[NotNegative, SECONDS]
+    """From the GPU's last work to the host's last call, beside the span."""
+    outside_calls_seconds: Annotated[NotNegative, SECONDS]
+    """Of these two, in calls: contexts, allocations, first launches, and what frees them."""
+
+
+@record
+class TimelineLimiter(Record):
+    """Limiter, in the answer of ``timeline``: what takes the time of all that was recorded."""
+
+    name: Literal[
+        "start-up",
+        "host-code",
+        "data-loading",
+        "launches",
+        "communication",
+        "ranks",
+        "copies",
+        "pageable-copies",
+        "few-blocks",
+        "one-kernel",
+        "many-kernels",
+    ]
+    """What it is, in a word."""
+    subject: str | None
+    """The kernel, the call or the host's doing that takes most of it."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time it takes."""
+    share: Share
+    """Share of the span and of the time before and after it, 0 to 1."""
 
 
 @record
@@ -510,6 +542,7 @@ class TimelineWhatIf(Record):
         "reuse-memory",
         "shorten-calls",
         "fuse-kernels",
+        "hide-communication",
         "speed-up-kernel",
     ]
     """What would be changed."""
@@ -578,6 +611,10 @@ class TimelineRecord(Record):
     """
     account: TimelineAccount
     """The span, each nanosecond counted once."""
+    limiter: TimelineLimiter | None
+    """What limits the run; null: nothing takes time."""
+    too_short: bool
+    """Whether too little ran to judge a run by."""
     kernels: tuple[TimelineKernel, ...]
     """One record per kernel."""
     copies: tuple[TimelineCopies, ...]

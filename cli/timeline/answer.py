@@ -17,7 +17,6 @@ from gpuadvise.cli.timeline import communication, lanes, operators, ranks, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.advisor.timelines.account import Account
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
     from gpuadvise.advisor.timelines.host_events import Culprit
@@ -164,7 +163,9 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         "memset_seconds": line.memset_ns / _NS,
         "idle_seconds": line.idle_seconds,
         "idle": [_idle(total) for total in line.idle],
-        "account": _account(line.account),
+        "account": _account(line),
+        "limiter": _limiter(case),
+        "too_short": case.run.too_short,
         "kernels": [kernel_record(kernel, line) for kernel in line.kernels[:limit]],
         "copies": [_copies(copies, case) for copies in line.copies],
         "overlap": _overlap(case),
@@ -263,7 +264,20 @@ def _overlap(case: TimelineCase) -> dict[str, Any] | None:
     }
 
 
-def _account(account: Account) -> dict[str, Any]:
+def _limiter(case: TimelineCase) -> dict[str, Any] | None:
+    limit = case.limit
+    if limit is None:
+        return None
+    return {
+        "name": str(limit.limiter),
+        "subject": limit.subject,
+        "seconds": limit.seconds,
+        "share": limit.share,
+    }
+
+
+def _account(line: Timeline) -> dict[str, Any]:
+    account, outside = line.account, line.outside
     return {
         "computing_seconds": account.computing_ns / _NS,
         "exposed_communication_seconds": account.communication_ns / _NS,
@@ -272,6 +286,9 @@ def _account(account: Account) -> dict[str, Any]:
         "idle_seconds": account.idle_ns / _NS,
         "start_up_seconds": account.start_up_ns / _NS,
         "steady_seconds": account.steady_ns / _NS,
+        "before_seconds": outside.before_ns / _NS,
+        "after_seconds": outside.after_ns / _NS,
+        "outside_calls_seconds": outside.in_calls_ns / _NS,
     }
 
 

@@ -88,6 +88,7 @@ _CHANGES = {
     Change.REUSE_MEMORY: "allocate once and reuse",
     Change.SHORTEN_CALLS: "keep slow calls out of the loop",
     Change.FUSE_KERNELS: "fewer, longer kernels",
+    Change.HIDE_COMMUNICATION: "communicate while kernels compute",
     Change.FASTEN_KERNEL: "a faster kernel",
 }
 
@@ -172,6 +173,8 @@ def time_spent(case: TimelineCase) -> str:
     most = max(parts, key=parts.__getitem__)
     verb = "the GPU is idle" if most == "idle" else f"are {most}"
     spent = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
+    if case.run.kernels and case.run.too_short:
+        spent += " Too little ran to judge a run by: record more of it."
     started = line.account.start_up_ns
     if started < _START_UP * line.span_ns:
         return spent

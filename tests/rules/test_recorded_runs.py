@@ -69,7 +69,6 @@ LOUD = {
         "sync_once": {"launch-bound"},
         "tiny_launches": {"launch-bound"},
         "torch_gemm_fp32": {"fp32-products"},
-        "whole_program": {"serial-transfers"},  # its long gap is the start of CUDA
     },
     "jax": {
         "gemm_fp32": {"fp32-products"},
@@ -88,7 +87,8 @@ QUIET = {
     ("torch", "transformer_compiled"): {"idle-gaps"},
     ("nsys", "managed_faults"): {"idle-gaps"},
     ("nsys", "managed_prefetched"): {"idle-gaps"},
-    ("nsys", "whole_program"): {"idle-gaps"},
+    # The start of CUDA is nearly all of it.
+    ("nsys", "whole_program"): {"idle-gaps", "serial-transfers"},
     ("jax", "one_scan"): {"idle-gaps"},  # what JAX's profiler adds to each launch
 }
 
@@ -108,6 +108,16 @@ def lines(folder: Path) -> dict[tuple[str, str], Timeline]:
 
 
 def findings(line: Timeline) -> list[Finding]:
+    """Return what is said of the run itself, without what the host does once or outside of it."""
+    return [found for found in all_findings(line) if not _is_beside_the_run(found)]
+
+
+def _is_beside_the_run(found: Finding) -> bool:
+    loud = found.priority is not Priority.LOW
+    return found.rule.id == "idle-gaps" and loud and found.advice.gain is None
+
+
+def all_findings(line: Timeline) -> list[Finding]:
     found = []
     for facts in facts_of_timeline(line):
         rules = tuple(rule for rule in RULES if facts.kernel is None or rule.shape_decides)
@@ -146,8 +156,26 @@ def test_what_if_says_what_the_rules_say(lines: dict[tuple[str, str], Timeline])
         for bound in quiet:
             assert any(speedup == pytest.approx(bound) for speedup in listed.values()), case
         # Rows beyond the findings are of idle time that a finding of low priority names.
-        assert len({*listed} & {*rule_of}) <= len({*bounds} & {*rule_of.values()}) + len(quiet)
+        named = {each.rule.id for each in found} & {*rule_of.values()}
+        assert len({*listed} & {*rule_of}) <= len(named) + len(quiet), case
     assert seen == {*rule_of}
+
+
+def test_start_up_and_the_hosts_code_outside_of_the_run_are_said(
+    lines: dict[tuple[str, str], Timeline],
+) -> None:
+    said = {
+        case: [found.advice.message for found in all_findings(line) if _is_beside_the_run(found)]
+        for case, line in lines.items()
+    }
+    (whole,) = said["nsys", "whole_program"]
+    assert "go to what a program does once" in whole
+    for case, line in lines.items():
+        run = traced_run(line, default_link_model(line.device))
+        once = run.share_of_recording(run.one_time_seconds) >= 0.1
+        outside = run.share_of_recording(run.outside_code_seconds) >= 0.1
+        assert len(said[case]) == once + outside, case
+        assert run.recorded_seconds >= line.span_seconds - 1e-9
 
 
 def test_a_staged_run_and_migrations_are_offered_no_staging(

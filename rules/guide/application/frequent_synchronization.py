@@ -11,6 +11,7 @@ from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check(timeline: TracedRun) -> Verdict:
-    """Advise when waits come with every eighth launch or more, and cost 2 % of the span."""
+    """Advise when waits come with every twentieth launch or more, and cost 2 % of the span."""
     lost = timeline.lost_to_waits
     if not timeline.waits_often or timeline.share(lost) < WORTH_SAYING:
         return PASSED
@@ -45,7 +46,13 @@ def check(timeline: TracedRun) -> Verdict:
         ),
         location=line_of(idle),
         gain=span_gain(timeline, lost, "idle time after waits, and the copies of single values"),
+        priority=Priority.LOW if _is_host_work(timeline) else None,
     )
+
+
+def _is_host_work(run: TracedRun) -> bool:
+    """Return whether what follows the waits is the host's long work, which another finding is about."""
+    return run.share(run.waits_beside_host_work) < NOTICEABLE
 
 
 def _values(run: TracedRun) -> str:
@@ -65,7 +72,7 @@ RULE = Rule(
     why="A host that waits cannot queue work ahead, so each wait costs at least one launch.",
     when=(
         "In a recorded run the host waits for the GPU, or reads a value back, 20 times or more and "
-        "at least once for each eight launches, and that costs 2 % of the span or more."
+        "at least once for each twenty launches, and that costs 2 % of the span or more."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
+from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE, LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
@@ -33,7 +33,54 @@ def check(
     idle = unclaimed_idle(timeline, transfers or (), link)
     if idle is not None:
         advice.append(_idle_for(timeline, idle, managed))
+    if timeline.share_of_recording(timeline.one_time_seconds) >= HOST_BOUND_IDLE:
+        advice.append(_once(timeline))
+    if timeline.share_of_recording(timeline.outside_code_seconds) >= HOST_BOUND_IDLE:
+        advice.append(_outside(timeline))
     return tuple(advice) or PASSED
+
+
+def _once(timeline: TracedRun) -> Advice:
+    seconds, whole = timeline.one_time_seconds, timeline.recorded_seconds
+    call = f", {timeline.outside_call} more than any other call" if timeline.outside_call else ""
+    return Advice(
+        message=(
+            f"{show_seconds(seconds)} of {show_seconds(whole)} recorded, "
+            f"{show_share(timeline.share_of_recording(seconds))}, go to what a program does once: "
+            f"contexts, first allocations and launches, the loading of code, and freeing all of it{call}."
+        ),
+        action=(
+            "Measure after a warm-up, or let the program run longer. Where this is how it is used, keep "
+            "one process that serves many requests, load code for this GPU alone, and make contexts "
+            "while the host still reads its data: cudaFree(0) on a thread."
+        ),
+        evidence=(
+            traced("one-time work", seconds, "s"),
+            traced("recorded", whole, "s"),
+        ),
+        priority=Priority.MEDIUM,
+    )
+
+
+def _outside(timeline: TracedRun) -> Advice:
+    seconds, whole = timeline.outside_code_seconds, timeline.recorded_seconds
+    return Advice(
+        message=(
+            f"The host works for {show_seconds(timeline.before_seconds)} before the GPU's first work and for "
+            f"{show_seconds(timeline.after_seconds)} behind its last in no call of CUDA, "
+            f"{show_share(timeline.share_of_recording(seconds))} of the {show_seconds(whole)} recorded."
+        ),
+        action=(
+            "Look there first: reading, filling and checking data. Give the GPU the first part while the "
+            "host makes the next, fill and check arrays in kernels, or use all cores of the host."
+        ),
+        evidence=(
+            traced("before the GPU's first work", timeline.before_seconds, "s"),
+            traced("behind its last", timeline.after_seconds, "s"),
+            traced("recorded", whole, "s"),
+        ),
+        priority=Priority.MEDIUM,
+    )
 
 
 def _host_bound(timeline: TracedRun) -> Advice:
@@ -185,7 +232,9 @@ RULE = Rule(
     when=(
         "In a recorded run the GPU is idle for a tenth of the span or more in gaps of half a "
         "millisecond and longer, in which the host calls nothing of CUDA; or for another cause that no "
-        "other rule names (low; medium from a fifth of the span on, inside of calls of CUDA)."
+        "other rule names (low; medium from a fifth of the span on, inside of calls of CUDA); or a tenth of all that was recorded "
+        "goes to what a program does once, or to the host's own code before the GPU's first work and behind its "
+        "last (medium)."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import capitalized
+from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
@@ -12,9 +12,11 @@ from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.thresholds import NOTICEABLE
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.ranks import RankWaits
+    from gpuadvise.advisor.facts.timeline import TracedRun
 
 _MUCH = number(
     0.15, "wait for other ranks that is urgent", "share", "our judgement", LaunchSet.RECORDED
@@ -23,8 +25,10 @@ _MUCH = number(
 _MOST = number(0.99, "wait for other ranks, at most", "share", "our judgement")
 
 
-def check(ranks: RankWaits) -> Verdict:
-    """Advise when ranks wait for each other for 5 % of their time or more."""
+def check(ranks: RankWaits | None = None, timeline: TracedRun | None = None) -> Verdict:
+    """Advise when ranks wait for each other for 5 % of their time or more, or one of them seems to."""
+    if ranks is None:
+        return PASSED if timeline is None else _alone(timeline)
     if ranks.share < NOTICEABLE:
         return PASSED
     saved = min(ranks.share, _MOST)
@@ -46,6 +50,32 @@ def check(ranks: RankWaits) -> Verdict:
             how="span / (span - mean wait for other ranks), as if each had the mean of the work",
         ),
         priority=Priority.HIGH if ranks.share >= _MUCH else Priority.MEDIUM,
+    )
+
+
+def _alone(run: TracedRun) -> Verdict:
+    """Advise on a rank whose collectives take much longer at times than they need."""
+    waited, exposed = run.rank_wait_seconds, run.exposed_communication_seconds
+    if run.share(waited) < _MUCH:
+        return PASSED
+    return Advice(
+        message=(
+            f"Communication takes {show_seconds(exposed)}, {show_share(run.share(exposed))} of the span, while no "
+            f"kernel computes. {plural(run.collectives, 'collective')} of like kinds differ so much in time that "
+            f"{show_seconds(waited)} of it is waiting for ranks that come late, or for links that are shared."
+        ),
+        action=(
+            "Record all ranks of one step, and give the folder: gpuadvise advise traces/ names the ranks that the "
+            "others wait for. What is left after that hides behind computing: gradients in buckets, "
+            "all-gathers a layer ahead."
+        ),
+        evidence=(
+            traced("communication, nothing computing", exposed, "s"),
+            traced("of it beyond what it needs", waited, "s"),
+            traced("span", run.span_seconds, "s"),
+        ),
+        gain=span_gain(run, waited, "time of collectives beyond that of like ones"),
+        priority=Priority.MEDIUM,
     )
 
 
@@ -75,7 +105,10 @@ RULE = Rule(
     priority=Priority.MEDIUM,
     kinds=(Kind.TIMING,),
     why="A collective ends when the last rank has come, so the slowest rank sets the pace of all.",
-    when="The mean rank of a recorded run waits in collectives for 5 % of its span or more, while no kernel computes.",
+    when=(
+        "The mean rank of a recorded run waits in collectives for 5 % of its span or more, while no kernel computes; "
+        "or collectives of a rank that was recorded alone take 15 % of the span beyond what like ones do (medium)."
+    ),
     citations=(
         cited(
             "Holistic Trace Analysis: Trace Collection, Analysis and Visualization",
@@ -84,6 +117,7 @@ RULE = Rule(
         ),
     ),
     check=check,
+    either=("ranks", "timeline"),
     examples=Examples(
         fires={"ranks": {"count": 8, "span": "100ms", "waited": "30ms", "late": [7]}},
         quiet={"ranks": {"count": 8, "span": "100ms", "waited": "3ms", "late": [7]}},

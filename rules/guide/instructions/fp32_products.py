@@ -8,7 +8,7 @@ from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.products import tensor_speedups
+from gpuadvise.rules.products import FASTER, tensor_speedups
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import CUBLAS_REACHES, OF_PRODUCTS
 from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
 
 
-def check(timeline: TracedRun, device: Device) -> Verdict:
+def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     """Advise where products of FP32 matrices outside of the tensor cores take much of a run."""
     seconds = timeline.single_precision_seconds
-    factor = tensor_speedups(device)
     if timeline.share(seconds) < OF_PRODUCTS:
         return PASSED
+    if device is None:
+        return _in_half(timeline, None) if timeline.has_tensor_cores else undecided("device")
+    factor = tensor_speedups(device)
     if factor is None:  # parts without TF32 have other peaks
+        fp32, fp16 = device.peaks.get("fp32"), device.peaks.get("fp16_tensor")
+        if fp32 and fp16:
+            return _in_half(timeline, fp16 / fp32)
         return PASSED if device.peaks else undecided("device.peaks")
     tf32, bf16 = factor
     return Advice(
@@ -49,6 +54,35 @@ def check(timeline: TracedRun, device: Device) -> Verdict:
             seconds * (1 - CUBLAS_REACHES / max(tf32, bf16)) + half_of_the_rest(timeline, seconds),
             "the kernels' time beyond what the fastest of these peaks would take, and half of the "
             "other busy time: 16-bit numbers have half the bytes",
+        ),
+    )
+
+
+def _in_half(timeline: TracedRun, factor: float | None) -> Advice:
+    """Advise 16-bit numbers on a GPU whose tensor cores know no TF32, or which the file does not name."""
+    seconds = timeline.single_precision_seconds
+    often = "several times" if factor is None else f"{show_number(factor)} times"
+    return Advice(
+        message=(
+            f"Matrix kernels in FP32, outside of the tensor cores, take {show_seconds(seconds)}, "
+            f"{show_share(timeline.share(seconds))} of the span; the tensor cores of this GPU multiply 16-bit "
+            f"numbers {often} as fast{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
+        ),
+        action=(
+            "For training and inference: with torch.autocast('cuda', torch.float16) and torch.amp.GradScaler(), "
+            "and for convolutions model.to(memory_format=torch.channels_last); in cuBLAS CUBLAS_COMPUTE_32F "
+            "with matrices of CUDA_R_16F."
+        ),
+        evidence=(
+            traced("time of FP32 matrix kernels", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+        ),
+        gain=span_gain(
+            timeline,
+            seconds * (1 - CUBLAS_REACHES / (factor or FASTER))
+            + half_of_the_rest(timeline, seconds),
+            "the kernels' time beyond what tensor cores at their peak would take, and half of the other busy "
+            "time: 16-bit numbers have half the bytes",
         ),
     )
 

@@ -1,0 +1,78 @@
+"""What the host did before the GPU's first work and after its last, as far as calls of CUDA tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.intervals import Cover, length
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.timelines.activities import Recording
+    from gpuadvise.advisor.timelines.intervals import Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """Nanoseconds from the first call to the GPU's first work, and from its last work to the last call.
+
+    ``calls_before_ns`` and ``calls_after_ns`` of them the host was in calls: contexts, allocations,
+    first launches, and what frees them. ``call`` took most of that, *call_ns*; None: there was none.
+    """
+
+    before_ns: int = 0
+    after_ns: int = 0
+    calls_before_ns: int = 0
+    calls_after_ns: int = 0
+    call: str | None = None
+    call_ns: int = 0
+
+    @property
+    def in_calls_ns(self) -> int:
+        """The time in which the host was in calls."""
+        return self.calls_before_ns + self.calls_after_ns
+
+    @property
+    def before_code_ns(self) -> int:
+        """The time before the GPU's first work in which the host was in no call."""
+        return self.before_ns - self.calls_before_ns
+
+    @property
+    def after_code_ns(self) -> int:
+        """The time behind the GPU's last work in which the host was in no call."""
+        return self.after_ns - self.calls_after_ns
+
+
+def outside_of(recording: Recording, span: Interval) -> Outside:
+    """Return what the host did outside of *span*, the time from the GPU's first work to its last."""
+    begun, ended = span
+    called = {
+        name: calls
+        for name, calls in recording.calls.items()
+        if calls.kind is not CallKind.SYNCHRONIZATION  # waits tell nothing of work
+    }
+    cover = Cover(calls.times for calls in called.values())
+    first, last, before, after = begun, ended, 0, 0
+    for block in cover.blocks():
+        first, last = min(first, block.starts[0]), max(last, block.ends[-1])
+        if block.starts[0] < begun:
+            before += sum(max(0, min(end, begun) - start) for start, end in block)
+        if block.ends[-1] > ended:
+            after += sum(max(0, end - max(start, ended)) for start, end in block)
+    if first == begun and last == ended:
+        return Outside()
+    spent = {
+        name: length(Cover([calls.times], clip=(first, begun)))
+        + length(Cover([calls.times], clip=(ended, last)))
+        for name, calls in called.items()
+    }
+    call = max(spent, key=spent.__getitem__)
+    return Outside(
+        before_ns=begun - first,
+        after_ns=last - ended,
+        calls_before_ns=before,
+        calls_after_ns=after,
+        call=call if spent[call] else None,
+        call_ns=spent[call],
+    )

@@ -1,0 +1,160 @@
+"""What limits a recorded run, in a word: the part of all that was recorded that is first to change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.thresholds import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.timelines.timeline import Timeline
+
+_NS = 1e9
+AT_WORK = number(
+    0.7,
+    "GPU at work, so that its own work is the limit",
+    "share of the recording",
+    "our judgement: beyond it the idle time bounds a gain of 1.4 at most",
+)
+DOMINANT = number(
+    0.5, "one kernel that is the limit", "share of the recording", "our judgement: most of it"
+)
+_WORTH_A_LOADER = number(
+    0.2, "idle time that one loader explains", "share of the recording", "our judgement"
+)
+OWN_IDLE = number(
+    0.3,
+    "a rank's own idle time that comes before its waits for others",
+    "share of the recording",
+    "our judgement: others may wait for it meanwhile",
+)
+_MOSTLY_WAITS = number(
+    1 / 3, "waits for other ranks", "share of exposed communication", "our judgement"
+)
+
+
+class RunLimiter(StrEnum):
+    """What takes the time of a run."""
+
+    START_UP = "start-up"
+    HOST_CODE = "host-code"
+    DATA_LOADING = "data-loading"
+    LAUNCHES = "launches"
+    COMMUNICATION = "communication"
+    RANKS = "ranks"
+    COPIES = "copies"
+    PAGEABLE_COPIES = "pageable-copies"
+    FEW_BLOCKS = "few-blocks"
+    ONE_KERNEL = "one-kernel"
+    MANY_KERNELS = "many-kernels"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimit:
+    """The limiter, the seconds that it takes, and its *share* of all that was recorded, 0 to 1.
+
+    ``subject`` is the kernel, the call or the host's doing that takes most of them, where one does.
+    """
+
+    limiter: RunLimiter
+    seconds: float
+    share: float
+    subject: str | None = None
+
+
+def limit_of(timeline: Timeline, run: TracedRun) -> RunLimit | None:
+    """Return what limits a run; None where nothing was recorded that takes time."""
+    if not run.recorded_seconds:
+        return None
+    loading = next(_loading(run), None)
+    if loading is not None and run.share_of_recording(loading[1]) >= _WORTH_A_LOADER:
+        return _limit(run, *loading)
+    busy = run.busy_seconds - run.exposed_communication_seconds
+    at_work = [*_by_gpu(timeline, run)]
+    if run.share_of_recording(busy) >= AT_WORK:
+        return _limit(run, *max(at_work, key=lambda part: part[1]))
+    idle = [*_by_host(run), *_loading(run)]
+    waiting = [*_between_gpus(run)]
+    own_idle = sum(seconds for _, seconds, _ in idle)
+    parts = [
+        *idle,
+        *(part for part in at_work if run.share_of_recording(part[1]) >= DOMINANT),
+        *(part for part in at_work if part[0] in (RunLimiter.COPIES, RunLimiter.PAGEABLE_COPIES)),
+        *(waiting if run.share_of_recording(own_idle) < OWN_IDLE else ()),
+    ]
+    most = max(parts, key=lambda part: part[1])
+    return _limit(run, *(most if most[1] else max(at_work, key=lambda part: part[1])))
+
+
+_Part = tuple[RunLimiter, float, str | None]
+
+
+def _limit(run: TracedRun, limiter: RunLimiter, seconds: float, subject: str | None) -> RunLimit:
+    return RunLimit(
+        limiter=limiter, seconds=seconds, share=run.share_of_recording(seconds), subject=subject
+    )
+
+
+def _by_host(run: TracedRun) -> Iterator[_Part]:
+    """Yield what the host did in idle time, without a loader's."""
+    loaded = sum(seconds for _, seconds, _ in _loading(run))
+    work = next((idle for idle in run.idle_causes if idle.cause == "host-work"), None)
+    host = run.host_idle_seconds
+    # Where pages of managed memory are taken back, no gap of it is long.
+    if not host and not run.launch_bound and work is not None:
+        host = work.seconds
+    between = run.launch_idle_seconds + run.wait_idle_seconds + run.copy_idle_seconds
+    between += run.allocation_idle_seconds
+    most = max(0.0, run.span_seconds - run.busy_seconds - host)
+    named = None if work is None or work.loader is not None else work.culprit
+    yield RunLimiter.START_UP, run.one_time_seconds, run.outside_call
+    yield RunLimiter.HOST_CODE, max(0.0, host + run.outside_code_seconds - loaded), named
+    yield RunLimiter.LAUNCHES, min(between, most), None
+
+
+def _loading(run: TracedRun) -> Iterator[_Part]:
+    """Yield the idle time in which a loader was asked for the next batch."""
+    for idle in run.idle_causes:
+        if idle.loader is not None:
+            yield RunLimiter.DATA_LOADING, idle.culprit_seconds, idle.culprit
+
+
+def _between_gpus(run: TracedRun) -> Iterator[_Part]:
+    """Yield communication that nothing hides, as waiting where most of it is."""
+    seconds = run.exposed_communication_seconds
+    waits = run.rank_wait_seconds >= _MOSTLY_WAITS * seconds and seconds > 0
+    yield (RunLimiter.RANKS if waits else RunLimiter.COMMUNICATION), seconds, None
+
+
+def _by_gpu(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
+    """Yield the work of the GPU: copies, and kernels as one or as many."""
+    pageable = sum(copies.seconds for copies in timeline.copies if copies.pageable)
+    copied = sum(copies.seconds for copies in timeline.copies)
+    exposed = timeline.account.copies_ns / _NS
+    bound = RunLimiter.PAGEABLE_COPIES if 2 * pageable > copied else RunLimiter.COPIES
+    yield bound, exposed, None
+    computing = timeline.account.computing_ns / _NS
+    by_name: dict[str, float] = {}
+    for kernel in timeline.kernels:
+        if not kernel.communicates:
+            by_name[kernel.shape.name] = by_name.get(kernel.shape.name, 0.0) + kernel.seconds
+    name = max(by_name, key=by_name.__getitem__, default=None)
+    if name is None or by_name[name] < DOMINANT * computing:
+        yield RunLimiter.MANY_KERNELS, computing, None
+        return
+    few = _has_few_blocks(timeline, name)
+    limiter = RunLimiter.FEW_BLOCKS if few else RunLimiter.ONE_KERNEL
+    yield limiter, min(computing, by_name[name]), name
+
+
+def _has_few_blocks(timeline: Timeline, name: str) -> bool:
+    """Return whether the longest launches of kernel *name* have fewer blocks than the GPU has SMs."""
+    sms = (timeline.device.sm_count if timeline.device else None) or timeline.multiprocessors
+    grid = next(kernel.shape.grid for kernel in timeline.kernels if kernel.shape.name == name)
+    return bool(sms and grid and prod(grid) < sms)

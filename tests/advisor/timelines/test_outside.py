@@ -1,0 +1,67 @@
+"""What the host did before the GPU's first work and after its last, and what limits a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gpuadvise.advisor.timelines.evidence import traced_run
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.run_limit import RunLimiter, limit_of
+from gpuadvise.advisor.transfers.links import default_link_model
+from tests.advisor.timelines.test_account import line_of
+from tests.support import traces
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.timelines.timeline import Timeline
+
+
+def judged(path: Path, events: list[dict[str, Any]]) -> tuple[Timeline, TracedRun]:
+    line = line_of(path, events)
+    return line, traced_run(line, default_link_model(line.device))
+
+
+def test_calls_before_the_first_work_are_start_up_and_the_rest_code(tmp_path: Path) -> None:
+    """40 ms in cudaMalloc, 60 ms of code, a kernel of 10 ms, 20 ms of code, 5 ms in cudaFree."""
+    events = [
+        traces.call(0, 40_000, "cudaMalloc"),
+        traces.kernel(100_000, 10_000),
+        traces.call(130_000, 5_000, "cudaFree"),
+    ]
+    line, run = judged(tmp_path / "trace", events)
+    assert line.span_ns == 10_000_000
+    assert run.before_seconds == pytest.approx(60e-3)
+    assert run.after_seconds == pytest.approx(20e-3)
+    assert run.outside_calls_seconds == run.one_time_seconds == pytest.approx(45e-3)
+    assert run.outside_call == "cudaMalloc"
+    assert run.recorded_seconds == pytest.approx(135e-3)
+    limit = limit_of(line, run)
+    assert limit is not None
+    assert (limit.limiter, limit.share) == (RunLimiter.HOST_CODE, pytest.approx(80 / 135))
+
+
+def test_waits_alone_are_no_work_outside(tmp_path: Path) -> None:
+    events = [
+        traces.kernel(0, 10_000),
+        traces.call(-5_000, 4_000, "cudaDeviceSynchronize"),
+        traces.call(10_000, 9_000, "cudaDeviceSynchronize"),
+    ]
+    line, run = judged(tmp_path / "trace", events)
+    assert line.outside.before_ns == line.outside.after_ns == 0
+    limit = limit_of(line, run)
+    assert limit is not None
+    assert limit.limiter is RunLimiter.ONE_KERNEL
+    assert limit.subject == line.kernels[0].shape.name
+
+
+def test_compiling_is_start_up(tmp_path: Path) -> None:
+    region = traces.event("cpu_op", "Torch-Compiled Region: 0/0", 10_000, 200_000, {})
+    events = [traces.kernel(0, 10_000), region, traces.kernel(210_000, 10_000)]
+    account = line_of(tmp_path / "trace", events).account
+    assert account.idle_of(GapCause.START_UP) > 190_000_000
+    events[1] = traces.event("cpu_op", "aten::sort", 10_000, 200_000, {})
+    assert line_of(tmp_path / "other", events).account.start_up_ns == 0
