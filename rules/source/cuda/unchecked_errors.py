@@ -83,14 +83,15 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _is_first_of_unchecked_file(context: RuleContext, launches: list[SourceLaunch]) -> bool:
     """Whether this function is the first that launches, in a file that looks at no error of any kind."""
+    if next(f for f in context.file.functions if context.launches.of(f)) is not context.function:
+        return False
     if context.file.says(b"cudaStreamBeginCapture") or asks_for_errors(context):
         return False
     launch = launches[0].node
     if speaks_of_checks_after(context, launch) or _checks_others(context, launch):
         return False
     around = next((a.kind for a in launch.ancestors() if a.kind in _AROUND), "")
-    first = next(f for f in context.file.functions if context.launches.of(f))
-    return around != "call_expression" and first is context.function  # a macro may ask
+    return around != "call_expression"  # a macro may ask
 
 
 def _may_drop(context: RuleContext) -> bool:

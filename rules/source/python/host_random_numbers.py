@@ -45,13 +45,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             is_random = index is not None and index.kind is Kind.ARRAY and index.random
             if is_random and whole is not None and whole.kind is Kind.TENSOR:
                 moves += [node] if whole.place is Place.GPU else []
-    for call in moves:
-        in_step = steps.training_loop(call) is not None or (
-            steps.is_repeated(call) and steps.runs_always(call)
+    for move in moves:
+        in_step = steps.training_loop(move) is not None or (
+            steps.is_repeated(move) and steps.runs_always(move)
         )
-        if in_step or forward_of(module, call) is not None:
+        if in_step or forward_of(module, move) is not None:
             yield module.diagnostic(
-                "host-random-numbers", call,
+                "host-random-numbers", move,
                 "Each step draws random numbers on the host and copies them to the GPU.",
                 _ACTION,
             )  # fmt: skip

@@ -78,8 +78,9 @@ def _constants(module: PythonModule) -> Iterator[Diagnostic]:
         if module.name_of(call.func) not in _FUNCTIONS or len(call.args) != 1:
             continue
         made = call.args[0]
-        is_made = isinstance(made, ast.Call) and len(made.args) == 1
-        if not is_made or module.function_of(call) is module.tree:
+        if not isinstance(made, ast.Call) or len(made.args) != 1:
+            continue
+        if module.function_of(call) is module.tree:
             continue
         maker = module.name_of(made.func)
         written = isinstance(made.args[0], ast.Constant) and maker == "torch.tensor"
