@@ -32,6 +32,7 @@ FIXED = {
     "_HALF_RATE",
     "_SCHEDULERS",
     "_SPECIAL_FUNCTIONS",
+    "_DEEPEST",  # names that are followed, so that a search ends
     "_HALF_PERCENT",
     "_STEP",  # in logarithms: of NEAR
     "_MOST_OTHERS",  # lines, and repairs, that a sentence has room for

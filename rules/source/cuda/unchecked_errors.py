@@ -83,15 +83,14 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _is_first_of_unchecked_file(context: RuleContext, launches: list[SourceLaunch]) -> bool:
     """Whether this function is the first that launches, in a file that looks at no error of any kind."""
-    if next(f for f in context.file.functions if context.launches.of(f)) is not context.function:
+    first = next(f for f in context.file.functions if context.launches.of(f))
+    if first is not context.function or asks_for_errors(context):
         return False
-    if context.file.says(b"cudaStreamBeginCapture") or asks_for_errors(context):
+    launch, captures = launches[0].node, context.file.says(b"cudaStreamBeginCapture")
+    if captures or speaks_of_checks_after(context, launch) or _checks_others(context, launch):
         return False
-    launch = launches[0].node
-    if speaks_of_checks_after(context, launch) or _checks_others(context, launch):
-        return False
-    around = next((a.kind for a in launch.ancestors() if a.kind in _AROUND), "")
-    return around != "call_expression"  # a macro may ask
+    # A macro around it may ask.
+    return next((a.kind for a in launch.ancestors() if a.kind in _AROUND), "") != "call_expression"
 
 
 def _may_drop(context: RuleContext) -> bool:

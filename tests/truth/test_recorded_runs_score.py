@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> object:
     monkeypatch.syspath_prepend(str(pytestconfig.rootpath / "benchmarks"))
-    import recordings as scoring  # the program, not the recordings of the suite
+    import recorded_runs
 
-    return scoring
+    return recorded_runs
 
 
 def label(path: Path, name: str, **more: object) -> dict[str, object]:
@@ -54,7 +54,7 @@ def test_a_folder_is_scored_by_checksums(
     ]
     labels = tmp_path / "labels.jsonl"
     labels.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
-    arguments = ["recordings.py", str(folder), "--labels", str(labels), "--missed", "--wrong"]
+    arguments = ["recorded_runs.py", str(folder), "--labels", str(labels), "--missed", "--wrong"]
     monkeypatch.setattr(sys, "argv", arguments)
     program.main()
     said = capsys.readouterr().out

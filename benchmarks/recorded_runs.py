@@ -1,9 +1,9 @@
 """How true the judgement of recorded runs is: the answers over public recordings, held against a reader's.
 
-    python benchmarks/recordings.py FOLDER [--labels tests/truth/runs/labels.jsonl] [--missed] [--wrong]
+    python benchmarks/recorded_runs.py FOLDER [--labels tests/truth/runs/labels.jsonl] [--missed] [--wrong]
 
 FOLDER holds recordings in any layout; they are found by the checksums of the labels, which also say
-where each is to be had (``source``, ``path`` and ``commit`` of a public repository). A label whose
+where each is to be had (a public repository: ``source``, ``commit``, ``path``, git's ``blob``). A label whose
 ``file`` ends in a slash is of all the ranks whose files stand under that name.
 
 A line of the labels is what a reader who had not seen the rules says of one recording: its ``limiter``,
