@@ -83,9 +83,11 @@ class Answer(Generic[R]):
 
 def answer_of(said: CommandAnswer, results: Sequence[type[T]]) -> Answer[T]:
     """Return what a command *said*, its result as the first of *results* that has its fields."""
+    from gpuadvise.cli.render.rows import with_objects
+
     text = json.dumps(said.envelope(), allow_nan=False)
     document = json.loads(text)
-    rows = [said.result] if said.rows is None else list(said.rows)
+    rows = [with_objects(row) for row in ([said.result] if said.rows is None else said.rows)]
     return Answer(
         command=said.command,
         device=document["device"] and built(DeviceRecord, document["device"]),

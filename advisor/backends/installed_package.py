@@ -6,13 +6,14 @@ import glob
 import os
 import re
 import sys
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from importlib.metadata import Distribution
 
 # Names of distributions (packaging.python.org, "Names and normalization").
@@ -57,10 +58,21 @@ def installed_package(
 def _described(name: str, package: Distribution) -> InstalledPackage:
     files = tuple(
         (str(file), str(package.locate_file(file)))
-        for file in (package.files or ())[:_MOST_FILES]
+        for file in _listed(package)[:_MOST_FILES]
         if file.suffix.lower() in _BINARY or ".so." in file.name
     )
     return InstalledPackage(name, str(package.version), files)
+
+
+def _listed(package: Distribution) -> Sequence[PurePosixPath]:
+    """Return the files that *package* lists, be they there or not: newer Pythons leave out lost ones."""
+    from csv import reader
+
+    there = package.files or ()  # raises for a damaged list
+    record = package.read_text("RECORD")
+    if record is None:
+        return there
+    return [PurePosixPath(row[0]) for row in reader(record.splitlines()) if row]
 
 
 def _active(environ: Mapping[str, str]) -> list[str]:

@@ -464,10 +464,11 @@ def _echo(request: KernelsRequest) -> dict[str, Any]:
 
 def _not_judged(gatherer: Gatherer, gate: KernelGate) -> list[not_judged.NotJudged]:
     left = not_judged.of_damage(gatherer.gathered.damage)
-    names = gate.without_registers if gate.set else []
+    told = "\n".join(each.reason for each in left)  # a damaged cell names its kernel
+    names = [name for name in gate.without_registers if inert(name) not in told]
     return left + [
         not_judged.NotJudged(path=inert(name), reason="Its registers are not known.")
-        for name in names
+        for name in (names if gate.set else ())
     ]
 
 

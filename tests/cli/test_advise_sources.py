@@ -76,7 +76,8 @@ def test_evidence_of_kernels_and_of_the_rest() -> None:
     found = {k.name: k for k in kernels}
     assert found["doubled"].block == (192, 1, 1)
     assert found["doubled"].local_arrays == ("v[64] (line 3)",)
-    assert [o.fault for o in found["doubled"].observations] == ["implicit-double"]
+    faults = [o.fault for o in found["doubled"].observations]
+    assert faults == ["indexed-local-arrays", "implicit-double"]
     assert found["unrolled"].block is None  # two launches that differ
     assert {o.kernel for o in rest} == {"helper", "main"}
 
