@@ -39,6 +39,12 @@ def test_single_figures_stand_in_the_records() -> None:
         assert figure in TRUST
 
 
+def test_what_unseen_readers_found_stands_in_the_records() -> None:
+    for figure in ("79 of 724", "68 of 450", "64 of 216", "59 of 397", "133 of 221"):
+        assert figure in RECORD
+        assert figure in TRUST
+
+
 def test_no_date_stands_on_a_page_for_users() -> None:
     for page in (TRUST, SPEED):
         assert not re.search(r"20\d\d-\d\d-\d\d", page)
