@@ -297,6 +297,23 @@ def is_made_of_thread(context: RuleContext, node: Node, depth: int = 0) -> bool:
     return False
 
 
+def ends_where_it_began(context: RuleContext, condition: Node) -> bool:
+    """Whether a loop runs to a limit that was counted from where its counter begins.
+
+    ``int last = i + n; while (i < last) i += step;`` takes as many rounds in each thread.
+    """
+    sides = bare(condition).children
+    for side, other in zip(sides, reversed(sides), strict=True):
+        variable = context.file.variable(context.at(side), side, context.function)
+        if variable is not None and variable.value is not None and not variable.parameter:
+            terms = terms_of_sum(context, variable.value)
+            rest = [term for term in terms if context.at(term) != context.at(other)]
+            alike = all(context.variances.of(term) is Variance.UNIFORM for term in rest)
+            if alike and len(rest) == len(terms) - 1:
+                return True
+    return False
+
+
 def terms_of_sum(context: RuleContext, node: Node) -> list[Node]:
     """Return what *node* adds and subtracts; *node* alone where it is no sum."""
     stack, terms = [node], []

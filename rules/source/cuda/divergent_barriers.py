@@ -10,6 +10,7 @@ from gpuadvise.advisor.source.divergence import (
     first_uneven_return,
     is_uneven_loop,
 )
+from gpuadvise.advisor.source.lane_stride import ends_where_it_began
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import is_block_group
 from gpuadvise.rules.model import Priority, Topic
@@ -137,7 +138,11 @@ def _diverges(context: RuleContext, above: Node, inner: Node) -> bool:
         return condition is not None and depends_on_thread(context, condition)
     if above.kind in ("while_statement", "do_statement"):
         condition = above.part("condition")
-        return condition is not None and depends_on_thread(context, condition)
+        return (
+            condition is not None
+            and depends_on_thread(context, condition)
+            and not ends_where_it_began(context, condition)
+        )
     if above.kind == "for_statement" and inner.field == "body":
         condition = above.part("condition")
         return condition is not None and is_uneven_loop(context, condition)

@@ -103,6 +103,8 @@ def _is_read_of_caller(context: RuleContext, access: Node) -> bool:
     array = context.file.variable(context.at(base), base, context.function)
     if array is None or not array.parameter or array.type.count("*") != 1:
         return False
+    if context.changes(array):
+        return False  # as by p += threadIdx.x * n: a row of the thread's own
     above: Node | None = access.parent
     while above is not None and above.kind in ("field_expression", "parenthesized_expression"):
         access = above

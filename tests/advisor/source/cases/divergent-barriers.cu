@@ -182,3 +182,26 @@ __global__ void barrier_in_a_function_for_all(float *x) {
   __shared__ float tile[64];
   if (blockIdx.x < 16) x[0] = sum_of_block(tile);
 }
+__global__ void rounds_counted_from_the_own_start(const float *x, float *out, int n, int stride) {
+  __shared__ float tile[64];
+  int i = threadIdx.x * stride;
+  int last = i + n * stride;
+  do {
+    tile[threadIdx.x] = x[i];
+    i += 64 * stride;
+    __syncthreads();
+    if (threadIdx.x == 0) out[0] += tile[63];
+    __syncthreads();
+  } while (i < last);
+}
+__global__ void rounds_to_a_limit_of_each_thread(const float *x, float *out, int n) {
+  __shared__ float tile[64];
+  int i = threadIdx.x;
+  int last = threadIdx.x * n;
+  while (i < last) {
+    tile[threadIdx.x] = x[i];
+    i += 64;
+    __syncthreads();  // expect: divergent-barriers
+    out[threadIdx.x] = tile[63 - threadIdx.x];
+  }
+}

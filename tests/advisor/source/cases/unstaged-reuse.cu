@@ -142,3 +142,11 @@ __global__ void launched_with_one_thread(float *out, const float *in, int n) {
   out[0] = sum;
 }
 void launch(float *out, const float *in, int n) { launched_with_one_thread<<<1, 1>>>(out, in, n); }
+__global__ void rows_by_a_pointer_that_helpers_moved(float *out, const float *in, int n, const int *row) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int first = row[i];
+  in += first;
+  float x = out[i], sum = 0;
+  for (int k = 0; k < n; ++k) sum += x * in[k];
+  out[i] = sum;
+}
