@@ -217,6 +217,7 @@ class _Mapping(Generic[I, R]):
         """Yield the results of the inputs *numbers* in order, up to *size* of them in a batch."""
         there = self._client.scheduler_info(n_workers=-1)["workers"]
         self._workers = {worker: about["host"] for worker, about in there.items()}
+        self._compare_versions()  # a worker without our modules breaks on what it is sent
         threads = sum(about["nthreads"] for about in there.values())
         size = max(1, min(size, len(numbers) // (2 * max(threads, 1))))
         self._rest = iter(numbers)
@@ -429,7 +430,10 @@ class _Mapping(Generic[I, R]):
             return
         for worker in sorted(self._workers.keys() - there.keys()):
             self._engine.say(f"The worker {worker} is gone: others do what it had.")
+        came = there.keys() - self._workers.keys()
         self._workers = {worker: about["host"] for worker, about in there.items()}
+        if came:
+            self._compare_versions()
         for worker, about in there.items():
             said, when = self._heard.get(worker, (None, now))
             seen = about["last_seen"]
