@@ -10,7 +10,7 @@ from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.engines.cluster import DaskCluster
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.cli.answer import Answer
 
 DASK = "dask"
@@ -43,11 +43,11 @@ def chosen_engine(
     )
 
 
-def with_lost(answer: Answer, engine: Engine | None) -> Answer:
+def with_lost(answer: Answer, engine: TaskEngine | None) -> Answer:
     """Return *answer*, with exit code 3 where *engine* lost an input and no threshold was met."""
     return answer._replace(exit=exit_with_lost(answer.exit, engine))
 
 
-def exit_with_lost(code: Exit, engine: Engine | None) -> Exit:
+def exit_with_lost(code: Exit, engine: TaskEngine | None) -> Exit:
     """Return *code*, or 3 where that is 0 and *engine* lost an input."""
     return Exit.UNAVAILABLE if code is Exit.RAN and engine and engine.lost else code

@@ -8,12 +8,12 @@ import time
 from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gpuadvise.advisor.engines.batch import PACKAGE, BatchAnswer, Fate, own_version, run_batch
-from gpuadvise.advisor.engines.engine import Broken, Lost
+from gpuadvise.advisor.engines.engine import Broken, Lost, in_order
 from gpuadvise.advisor.errors import BadInput, GpuAdviseError, Unavailable
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.engines.engine import Work
 
-I = TypeVar("I")  # noqa: E741 - of an input
-R = TypeVar("R")
+Input = TypeVar("Input")
+Result = TypeVar("Result")
 
 _CONNECT_SECONDS = 10.0
 _FETCH_SECONDS = 60.0
@@ -62,13 +62,13 @@ class DaskCluster:
 
     def map(
         self,
-        work: Work[I, R],
-        inputs: Iterable[I],
+        work: Work[Input, Result],
+        inputs: Iterable[Input],
         *,
         batch: int = 1,
-        named: Callable[[I], str] = str,
-        here: Callable[[I], bool] = lambda item: False,
-    ) -> Iterator[R | Lost]:
+        named: Callable[[Input], str] = str,
+        here: Callable[[Input], bool] = lambda item: False,
+    ) -> Iterator[Result | Lost]:
         """Yield the result of *work* on each of *inputs*, in order; raises what it raised there.
 
         What cannot be had, whoever is asked, is Lost. Raises Unavailable where no scheduler or no
@@ -81,19 +81,15 @@ class DaskCluster:
             return
         with _client(self.address, self.patience) as client:
             results = _Mapping(self, client, work, whole, named).results(away, batch)
-            for is_here, items in groupby(whole, here):
-                if is_here:
-                    yield from work(list(items))
-                    continue
-                for result in islice(results, sum(1 for _ in items)):
-                    if isinstance(result, GpuAdviseError):
-                        raise result
-                    yield result
+            for result in in_order(whole, here, work, results):
+                if isinstance(result, GpuAdviseError):
+                    raise result
+                yield result
         if len(self.lost) == len(whole):
             count = plural(len(whole), "input")
             raise Unavailable(f"No worker could do any of {count}. {self.lost[0]}")
 
-    def on_each_host(self, work: Work[str, R]) -> Iterator[tuple[str, R | Lost]]:
+    def on_each_host(self, work: Work[str, Result]) -> Iterator[tuple[str, Result | Lost]]:
         """Yield each host of the cluster with the result of *work* on its name, done there.
 
         One worker of each does it. Raises as ``map`` does.
@@ -183,16 +179,16 @@ class _Batch:
     future: Any = None  # of distributed
 
 
-class _Mapping(Generic[I, R]):
+class _Mapping(Generic[Input, Result]):
     """One mapping: which batches are under way where, and what has come."""
 
     def __init__(
         self,
         engine: DaskCluster,
         client: Client,
-        work: Work[I, R],
-        inputs: Sequence[I],
-        named: Callable[[I], str],
+        work: Work[Input, Result],
+        inputs: Sequence[Input],
+        named: Callable[[Input], str],
         *,
         placed: bool = False,
     ) -> None:
@@ -203,7 +199,7 @@ class _Mapping(Generic[I, R]):
         self._came: SimpleQueue[tuple[_Batch, Any]] = SimpleQueue()
         self._waiting: deque[_Batch] = deque()
         self._under_way: set[_Batch] = set()
-        self._results: dict[int, R | Lost | GpuAdviseError] = {}
+        self._results: dict[int, Result | Lost | GpuAdviseError] = {}
         self._done = 0
         self._refused: dict[str, str] = {}  # workers that may run nothing, and why
         self._workers: dict[str, str] = {}  # and the host of each
@@ -213,7 +209,9 @@ class _Mapping(Generic[I, R]):
         self._looked = 0.0
         self._rest: Iterator[int] = iter(())  # inputs that are in no batch yet
 
-    def results(self, numbers: Sequence[int], size: int) -> Iterator[R | Lost | GpuAdviseError]:
+    def results(
+        self, numbers: Sequence[int], size: int
+    ) -> Iterator[Result | Lost | GpuAdviseError]:
         """Yield the results of the inputs *numbers* in order, up to *size* of them in a batch."""
         there = self._client.scheduler_info(n_workers=-1)["workers"]
         self._workers = {worker: about["host"] for worker, about in there.items()}
@@ -343,7 +341,7 @@ class _Mapping(Generic[I, R]):
                 self._waiting.append(batch)
             return None
         for number, content in zip(batch.numbers, answer.results, strict=False):
-            result: R | GpuAdviseError | Broken = pickle.loads(content)
+            result: Result | GpuAdviseError | Broken = pickle.loads(content)
             if isinstance(result, Broken):
                 self._lose(number, f"Reading it broke: {result.fault}")
             else:
@@ -408,7 +406,7 @@ class _Mapping(Generic[I, R]):
                 future.cancel()
         self._waiting.append(batch)
 
-    def _keep(self, number: int, result: R | Lost | GpuAdviseError) -> None:
+    def _keep(self, number: int, result: Result | Lost | GpuAdviseError) -> None:
         self._results[number] = result
         self._done += 1
         self._engine.told(self._done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from gpuadvise.advisor.errors import GpuAdviseError
@@ -10,12 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-I = TypeVar("I")  # noqa: E741 - of an input
-R = TypeVar("R")
+Input = TypeVar("Input")
+Result = TypeVar("Result")
+Away = TypeVar("Away")  # what an engine gives for an input
 
 if TYPE_CHECKING:
     # From inputs to the result of each, in their order and one by one as they are asked for.
-    Work: TypeAlias = Callable[[Iterable[I]], Iterator[R]]
+    Work: TypeAlias = Callable[[Iterable[Input]], Iterator[Result]]
 
 
 class Lost(NamedTuple):
@@ -30,7 +32,7 @@ class Broken(NamedTuple):
     fault: str
 
 
-class Engine(Protocol):
+class TaskEngine(Protocol):
     """Who maps a function over inputs; whoever asks reduces the results, which come in order."""
 
     @property
@@ -40,13 +42,13 @@ class Engine(Protocol):
 
     def map(
         self,
-        work: Work[I, R],
-        inputs: Iterable[I],
+        work: Work[Input, Result],
+        inputs: Iterable[Input],
         *,
         batch: int = 1,
-        named: Callable[[I], str] = str,
-        here: Callable[[I], bool] = lambda item: False,
-    ) -> Iterator[R | Lost]:
+        named: Callable[[Input], str] = str,
+        here: Callable[[Input], bool] = lambda item: False,
+    ) -> Iterator[Result | Lost]:
         """Yield the result of *work* on each of *inputs*, in their order; raises what it raised there.
 
         *batch* is how many inputs may go together where that saves time, *named* what a person
@@ -55,7 +57,9 @@ class Engine(Protocol):
         ...
 
 
-def answered(work: Work[I, R], inputs: Sequence[I]) -> Iterator[R | GpuAdviseError | Broken]:
+def answered(
+    work: Work[Input, Result], inputs: Sequence[Input]
+) -> Iterator[Result | GpuAdviseError | Broken]:
     """Yield what *work* says of each of *inputs*: a result, or in its place what it raised."""
     done = 0
     while done < len(inputs):
@@ -71,3 +75,17 @@ def answered(work: Work[I, R], inputs: Sequence[I]) -> Iterator[R | GpuAdviseErr
         except Exception as fault:
             yield Broken(f"{type(fault).__name__}: {fault}")
         done += 1
+
+
+def in_order(
+    inputs: Sequence[Input],
+    here: Callable[[Input], bool],
+    work: Work[Input, Result],
+    results: Iterator[Away],
+) -> Iterator[Result | Away]:
+    """Yield what *work* says of those *inputs* that are *here*, and the *results* of the others."""
+    for is_here, items in groupby(inputs, here):
+        if is_here:
+            yield from work(list(items))
+        else:
+            yield from islice(results, sum(1 for _ in items))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpuadvise.advisor.engines.engine import Broken, answered
+from gpuadvise.advisor.engines.engine import Broken, answered, in_order
 from gpuadvise.advisor.errors import GpuAdviseError, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
     from gpuadvise.advisor.engines.engine import Lost, Work
 
-I = TypeVar("I")  # noqa: E741 - of an input
-R = TypeVar("R")
+Input = TypeVar("Input")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +34,13 @@ class Processes:
 
     def map(
         self,
-        work: Work[I, R],
-        inputs: Iterable[I],
+        work: Work[Input, Result],
+        inputs: Iterable[Input],
         *,
         batch: int = 1,
-        named: Callable[[I], str] = str,
-        here: Callable[[I], bool] = lambda item: False,
-    ) -> Iterator[R | Lost]:
+        named: Callable[[Input], str] = str,
+        here: Callable[[Input], bool] = lambda item: False,
+    ) -> Iterator[Result | Lost]:
         """Yield the result of *work* on each of *inputs*, in order; raises what it raised there.
 
         One process asks for the next input when its result is asked for. Raises Unavailable where
@@ -47,16 +48,18 @@ class Processes:
         """
         if self.jobs > 1:
             whole = list(inputs)
-            jobs = min(self.jobs, len(whole) // self.worth)
+            away = [item for item in whole if not here(item)]
+            jobs = min(self.jobs, len(away) // self.worth)
             if jobs > 1:
-                yield from self._spread(work, whole, jobs, batch)
+                with closing(self._spread(work, away, jobs, batch)) as results:
+                    yield from in_order(whole, here, work, results)
                 return
             inputs = whole
         yield from work(inputs)
 
     def _spread(
-        self, work: Work[I, R], inputs: Sequence[I], jobs: int, batch: int
-    ) -> Iterator[R | Lost]:
+        self, work: Work[Input, Result], inputs: Sequence[Input], jobs: int, batch: int
+    ) -> Generator[Result | Lost, None, None]:
         from gpuadvise.advisor.backends.worker_processes import workers
 
         for module in self.modules:
@@ -75,7 +78,7 @@ class Processes:
 
 
 def send_results(
-    send: Callable[[list[Any]], None], task: tuple[Work[I, R], Sequence[I], int]
+    send: Callable[[list[Any]], None], task: tuple[Work[Input, Result], Sequence[Input], int]
 ) -> None:
     """Send what the work of *task* says of each of its inputs, so many together as it says."""
     work, inputs, size = task

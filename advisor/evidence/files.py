@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.description.reader import DeviceFinder
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.evidence.launches import FileLaunches, ProfiledLaunch
     from gpuadvise.advisor.evidence.sources import SourceEvidence
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -136,7 +136,7 @@ class EvidenceFiles:
     timelines_in: Callable[[Iterable[str], Device | None], Iterable[TimelineCase]] = _timelines_in
     lint: SourceLinter = unjudged
     reading: Reading = field(default_factory=Reading)
-    engine: Engine | None = None  # reads reports and code; None: this process
+    engine: TaskEngine | None = None  # reads reports and code; None: this process
 
     def kernels(self) -> Iterator[Described | BadLine]:
         """Yield every run, then every kernel, with all that the files know of it."""
@@ -368,7 +368,7 @@ class EvidenceFiles:
             kernels = (kernels_in_code(path, self.device, self.reading) for path in codes)
         return one_of_each(kernels) if len(codes) > 1 else chain.from_iterable(kernels)
 
-    def _codes_elsewhere(self, codes: list[str], engine: Engine) -> Iterator[list[Kernel]]:
+    def _codes_elsewhere(self, codes: list[str], engine: TaskEngine) -> Iterator[list[Kernel]]:
         """Yield the kernels of each of *codes*, read by *engine*; what it loses is left out."""
         from gpuadvise.advisor.engines.engine import Lost
         from gpuadvise.advisor.evidence.code import read_codes

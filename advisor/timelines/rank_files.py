@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
 
 
 class RankFile(NamedTuple):
@@ -73,7 +73,10 @@ def _followed(case: TimelineCase) -> TimelineCase:
 
 
 def timelines_by(
-    engine: Engine, paths: Sequence[str], device: Device | None, lose: Callable[[str, str], None]
+    engine: TaskEngine,
+    paths: Sequence[str],
+    device: Device | None,
+    lose: Callable[[str, str], None],
 ) -> Iterator[TimelineCase]:
     """Yield what ``timelines_in`` does of *paths*, read by *engine* a file at a time.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.description.reader import Described
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.evidence.launches import ProfiledLaunch
     from gpuadvise.advisor.source.diagnostic import LintedFile
     from gpuadvise.advisor.timelines.case import TimelineCase
@@ -60,7 +60,7 @@ class GatheredEvidence:
     reminders: bool = False
     pattern: re.Pattern[str] | None = None  # only kernels whose names it is found in
     reading: Reading = field(default_factory=Reading)
-    engine: Engine | None = None  # who reads reports, code and traces; None: this process
+    engine: TaskEngine | None = None  # who reads reports, code and traces; None: this process
     passed_over: list[str] = field(default_factory=list)  # names in which it is not found
     passed_seconds: list[float] = field(default_factory=list)  # of all their launches
 

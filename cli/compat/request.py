@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.installed_package import InstalledPackage
     from gpuadvise.advisor.binaries.dynamic_section import DynamicSection
     from gpuadvise.advisor.binaries.model import Item
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
 
 STDIN = "-"
 
@@ -77,7 +77,9 @@ def held_by_all(paths: Sequence[str]) -> list[Held]:
     return held
 
 
-def held_by_each(paths: Sequence[str], engine: Engine, named: Callable[[Held], Held]) -> list[Held]:
+def held_by_each(
+    paths: Sequence[str], engine: TaskEngine, named: Callable[[Held], Held]
+) -> list[Held]:
     """Return what ``held_by_all`` does, each with what *named* makes of it, read by *engine*.
 
     Standard input, pipes and installed packages are read here. Raises as ``held_by_all`` and the

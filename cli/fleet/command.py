@@ -16,7 +16,7 @@ from gpuadvise.cli.parameters import argument
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.machine_dumps import Unread
     from gpuadvise.advisor.engines.cluster import DaskCluster
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.fleet.machine import FleetMachine
 
 EXAMPLES = """\
@@ -100,7 +100,7 @@ def _gathered(
     files: list[str],
     patterns: list[str],
     cluster: DaskCluster | None,
-    here: Engine,
+    here: TaskEngine,
     *,
     measure: bool,
 ) -> tuple[list[FleetMachine], list[Unread]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.engines.cluster import DaskCluster
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.gpu import Machine
     from gpuadvise.cli.doctor.evaluate import DoctorCheck
 
@@ -47,7 +47,7 @@ def machine_files(dumps: Iterable[DumpFile]) -> Iterator[Judged]:
         yield _judged(file, content)
 
 
-def judged_files(files: Sequence[DumpFile], engine: Engine) -> Iterator[Judged]:
+def judged_files(files: Sequence[DumpFile], engine: TaskEngine) -> Iterator[Judged]:
     """Yield what each of *files* says, in their order, read by *engine*; raises Unavailable as it does.
 
     Archives and standard input are read here, where they can be opened.

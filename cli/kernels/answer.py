@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpuadvise.advisor.binaries.model import InstructionMix, Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.prose import inert, quoted
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage, Entry
     from gpuadvise.advisor.binaries.tally import EntryTally
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import KernelAdvice
     from gpuadvise.cli.kernels.counts import KernelCounts
@@ -143,6 +144,7 @@ ENTRY = RowEncoder(
 )
 
 
+_QUOTED = re.compile(r'"[^"\n]*"')
 _SCREEN = 40
 
 
@@ -324,7 +326,7 @@ def _checked(
 _STREAMED = (Format.CSV, Format.NDJSON)
 
 
-def run(request: KernelsRequest, engine: Engine | None = None) -> Answer | Exit:
+def run(request: KernelsRequest, engine: TaskEngine | None = None) -> Answer | Exit:
     """Answer *request*, its files read by *engine*; once rows were printed, with the exit code. Raises BadInput or Unavailable."""
     choice = request.choice()
     rows = request.output.format in _STREAMED and not request.advise
@@ -464,8 +466,9 @@ def _echo(request: KernelsRequest) -> dict[str, Any]:
 
 def _not_judged(gatherer: Gatherer, gate: KernelGate) -> list[not_judged.NotJudged]:
     left = not_judged.of_damage(gatherer.gathered.damage)
-    told = "\n".join(each.reason for each in left)  # a damaged cell names its kernel
-    names = [name for name in gate.without_registers if inert(name) not in told]
+    # A damaged cell of registers names its kernel.
+    told = {name for each in left for name in _QUOTED.findall(each.reason)}
+    names = [name for name in gate.without_registers if quoted(name) not in told]
     return left + [
         not_judged.NotJudged(path=inert(name), reason="Its registers are not known.")
         for name in (names if gate.set else ())

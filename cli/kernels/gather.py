@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.kernel_table import KernelTable
     from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.cli.kernels.request import KernelsRequest
 
 
@@ -107,7 +107,7 @@ class Gatherer:
     gpu: Capability | None
     gathered: GatheredItems = field(default_factory=GatheredItems)
     progress: Progress = field(default_factory=Progress)
-    engine: Engine | None = None  # None: this process, as it goes
+    engine: TaskEngine | None = None  # None: this process, as it goes
     beside: bool = False  # other files are read elsewhere
 
     def entries(self, *, tally: bool = False) -> Iterator[Entry | EntryTally]:
@@ -181,7 +181,9 @@ class Gatherer:
         elif self.gathered.listed == listed and self.gathered.code > code:
             self.gathered.unlisted.append(path)
 
-    def _elsewhere(self, engine: Engine, asked: Callable[[Gatherer], Iterator[T]]) -> Iterator[T]:
+    def _elsewhere(
+        self, engine: TaskEngine, asked: Callable[[Gatherer], Iterator[T]]
+    ) -> Iterator[T]:
         """Yield what *asked* does of each file, read by *engine*, with what goes by there."""
         from gpuadvise.advisor.engines.engine import Lost
 

@@ -83,8 +83,8 @@ def command(
     left: list[NotJudged] = []
     notes: list[str] = []  # of what is left out on purpose
     spread = chosen_engine(engine, scheduler, task_time)
-    here = processes(1 if "-" in files else read("jobs", jobs))
-    linted = list(sources(files, rules, left=left, notes=notes, engine=spread or here))
+    engine_of_files = spread or processes(read("jobs", jobs))
+    linted = list(sources(files, rules, left=left, notes=notes, engine=engine_of_files))
     lacking = [source.lacking for source in linted if source.lacking]
     if lacking and len(lacking) == len(linted):
         raise lacking[0]

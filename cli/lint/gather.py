@@ -31,7 +31,7 @@ from gpuadvise.rules.source.lint import lint_cuda, lint_python
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.source.language import SyntaxFault
     from gpuadvise.cli.lint.file_rules import FileRules
 
@@ -76,7 +76,7 @@ def sources(
     *,
     left: list[NotJudged],
     notes: list[str],
-    engine: Engine,
+    engine: TaskEngine,
 ) -> Iterator[SourceFile]:
     """Yield the files that *files* name, folders searched for SUFFIXES and C++ with device code in order of their names.
 

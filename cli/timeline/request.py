@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.engines.engine import Engine
+    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.cli.not_judged import NotJudged
@@ -82,7 +82,7 @@ def timelines_in(paths: Sequence[str], device: Device | None) -> Iterator[Timeli
 
 
 def timelines_by(
-    engine: Engine, paths: Sequence[str], device: Device | None, left: list[NotJudged]
+    engine: TaskEngine, paths: Sequence[str], device: Device | None, left: list[NotJudged]
 ) -> Iterator[TimelineCase]:
     """Yield what ``timelines_in`` does, read by *engine*; what nobody could read is added to *left*."""
     from gpuadvise.advisor.timelines import rank_files

@@ -56,13 +56,15 @@ def test_several_processes_say_the_same_in_the_same_order(tmp_path: Path, format
     for number in range(30):
         source = KERNEL.replace("a[0]", f"a[{number}]") if number % 3 else "import torch\n)"
         (tmp_path / f"k{number}.{'cu' if number % 3 else 'py'}").write_text(source)
-    lint = [sys.executable, "-m", "gpuadvise", "lint", ".", "--format", format, "--jobs"]
+    lint = [sys.executable, "-m", "gpuadvise", "lint", ".", "-", "--format", format, "--jobs"]
+    given = KERNEL.encode()  # standard input is read by the first process alone
     one, three = (
-        subprocess.run([*lint, jobs], cwd=tmp_path, capture_output=True, timeout=120)
+        subprocess.run([*lint, jobs], cwd=tmp_path, input=given, capture_output=True, timeout=120)
         for jobs in "13"
     )
     assert (one.stdout, one.stderr, one.returncode) == (three.stdout, three.stderr, 0)
     assert one.stdout.count(b"implicit-double") >= 20
+    assert b"stdin" in one.stdout  # SARIF quotes its angle brackets
 
 
 def test_json_is_valid(kernel: Path, cli) -> None:
