@@ -439,6 +439,7 @@ class Tensors:
     def _value(self, node: ast.expr, names: dict[str, Value | None]) -> Value | None:
         if self._depth > _DEEPEST:
             return None
+        self.module.count_work(1)
         self._depth += 1
         value = self._evaluated(node, names)
         self._depth -= 1
@@ -562,7 +563,10 @@ class Tensors:
             name = self.module.name_of(node)
             if name.startswith("torch."):
                 return _GPU_DEVICE if name.startswith("torch.cuda.") else _HOST_DEVICE
-        around = self._value(node.value, names)
+        return self._attribute_of(self._value(node.value, names), node)
+
+    def _attribute_of(self, around: Value | None, node: ast.Attribute) -> Value | None:
+        """Return the attribute *node* of what holds *around*."""
         if node.attr in _HOST_ATTRIBUTES:
             return _HOST_VALUE
         if node.attr == "device":
@@ -646,7 +650,8 @@ class Tensors:
                 return owner
             return _output(owner, given)
         if owner is None and isinstance(call.func, ast.Attribute):
-            called = self._attribute(call.func, names)
+            # Not _attribute(): to walk the owner a second time doubles the work at each call of a chain.
+            called = self._attribute_of(owner, call.func)
             if called is not None and called.kind is Kind.MODEL:
                 self.values[call.func] = called
                 return _output(called, given)
