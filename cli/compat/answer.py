@@ -522,7 +522,9 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
     rows = tuple(
         (
             Cell(row["compute_capability"]),
-            Cell(row["verdict"], TONES[row["verdict"]]),
+            Cell(_IN_PART, Tone.POOR)
+            if _lacks_kernels(row)
+            else Cell(row["verdict"], TONES[row["verdict"]]),
             *(
                 Cell(f"{(row['kernels'] if by_name else row)[name]:,}")
                 for name in ("runs", "jit", "fails")
@@ -545,14 +547,19 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
 
 def summary_of(rows: Sequence[Mapping[str, Any]], what: str) -> str:
     """Return one sentence: on how many of the catalogue's GPUs it runs."""
-    counts = {str(outcome): 0 for outcome in Outcome}
+    counts: Counter[str] = Counter()
     for row in rows:
-        counts[row["verdict"]] += len(row["gpus"])
-    total = sum(counts.values())
+        counts[_IN_PART if _lacks_kernels(row) else row["verdict"]] += len(row["gpus"])
+    in_part = f"on {counts[_IN_PART]:,} in part, " if counts[_IN_PART] else ""
     return (
-        f"{what} runs on {counts['runs']:,} of {plural(total, 'GPU')} of the catalogue, "
+        f"{what} runs on {counts['runs']:,} of {plural(counts.total(), 'GPU')} of the catalogue, {in_part}"
         f"on {counts['jit']:,} after compilation by the driver, on {counts['fails']:,} not at all."
     )
+
+
+def _lacks_kernels(row: Mapping[str, Any]) -> bool:
+    """Return whether GPUs that run some of the kernels find nothing for others; modules alone do not tell."""
+    return bool(row["verdict"] != Outcome.FAILS and row["kernels"] and row["kernels"]["fails"])
 
 
 def _named(names: Sequence[str]) -> str:

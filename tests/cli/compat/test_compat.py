@@ -717,7 +717,9 @@ def test_a_kernel_is_missing_when_only_other_targets_have_its_name(cli, lib) -> 
     assert result["fix"]["cmake"] == "-DCMAKE_CUDA_ARCHITECTURES=80"  # a 9.0 has them all
     assert result["answers"][0]["better_elsewhere"] is True
     text = cli("compat", path, "--all-gpus").out
-    assert "8.0  runs        2    0      1" in text
+    assert "8.0  in part     2    0      1" in text
+    assert "9.0  runs        3    0      0" in text
+    assert text.startswith("lib.fatbin runs on 11 of 314 GPUs of the catalogue, on 108 in part, ")
     assert text.endswith("The columns count kernels, each name once.\n")
 
 
