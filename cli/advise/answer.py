@@ -775,7 +775,9 @@ def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block
     if note := order_note(advised.findings):
         yield Line(note)
     if hidden:
-        yield Line(f"{plural(len(hidden), 'more finding')}: --all shows them.")
+        yield Line(
+            f"{plural(len(hidden), 'more finding')}: --all shows {'it' if len(hidden) == 1 else 'them'}."
+        )
     if advised.known and advised.findings:
         yield Line(f"{plural(advised.known, 'finding')} of the baseline left out.")
     for rule, error in advised.failures:

@@ -79,7 +79,12 @@ def _table(report: FleetReport, *, full: bool) -> list[Block]:
     )
     page: list[Block] = [Table(columns, tuple(_cells(report, *line) for line in shown))]
     if left := len(lines) - len(shown):
-        page.append(Line(f"{plural(left, 'more line')}: --all shows them.", Tone.FAINT))
+        page.append(
+            Line(
+                f"{plural(left, 'more line')}: --all shows {'it' if left == 1 else 'them'}.",
+                Tone.FAINT,
+            )
+        )
     return page
 
 
@@ -150,7 +155,11 @@ def _group(group: Group, report: FleetReport, *, full: bool) -> list[Block]:
     page += [Line(line, Tone.POOR, indent=2) for line in shown]
     if left := len(lines) - len(shown):
         page.append(
-            Line(f"{plural(left, 'more difference')}: --all shows them.", Tone.FAINT, indent=2)
+            Line(
+                f"{plural(left, 'more difference')}: --all shows {'it' if left == 1 else 'them'}.",
+                Tone.FAINT,
+                indent=2,
+            )
         )
     for split in report.splits:
         if split.kind == group.kind:

@@ -149,3 +149,24 @@ def test_a_grid_for_some_of_the_multiprocessors_explains_a_kernel_far_from_its_r
     work = {"flops": 1e6, "bytes": "1MB", "dtype": "fp32", "time": "20us"}
     assert "far-from-roof" in findings(regs=32, block=256, grid=132, work=work)
     assert "far-from-roof" not in findings(regs=32, block=256, grid=131, work=work)
+
+
+def test_bytes_in_a_time_are_no_second_finding_under_the_memory_roof() -> None:
+    """The share of the roof below the ridge is the share of the bandwidth: one fact."""
+    work = {"flops": 1e9, "bytes": "2GB", "dtype": "fp32", "time": "1ms"}
+    traffic = {"read": "1GB", "write": "1GB", "time": "1ms"}
+    assert set(findings(work=work, traffic=traffic)) == {"low-effective-bandwidth"}
+    assert set(findings(work=work)) == {"far-from-roof"}
+    assert "far-from-roof" in findings(work=work, traffic=traffic, concurrent=True)
+    heavy = work | {"flops": 1e10, "bytes": "1MB"}
+    assert "far-from-roof" in findings(work=heavy, traffic=traffic)  # below the arithmetic roof
+    short = {"read": "1MB", "write": "1MB", "time": "1ms"}
+    assert "far-from-roof" in findings(work=work | {"bytes": "2MB"}, traffic=short)
+
+
+def test_a_grid_that_leaves_most_warps_away_has_no_surplus_of_them() -> None:
+    launch = {"regs": 40, "block": 256}  # 6 blocks of 8 warps: 75 %
+    assert "surplus-occupancy" in findings(**launch)
+    assert "surplus-occupancy" in findings(**launch, grid=132 * 3 + 1)  # 4 blocks: 50 %
+    assert "surplus-occupancy" not in findings(**launch, grid=132 * 3)
+    assert "surplus-occupancy" not in findings(**launch, grid=20)

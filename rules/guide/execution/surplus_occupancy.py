@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at
@@ -14,19 +15,28 @@ from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
 ENOUGH = number(0.5, "enough", "share", "guide 11.1: more is not always better")
 
 
-def check(occupancy: Occupancy, registers: int, profile: KernelProfile | None = None) -> Verdict:
+def check(
+    occupancy: Occupancy,
+    registers: int,
+    profile: KernelProfile | None = None,
+    device: Device | None = None,
+    grid: tuple[int, int, int] | None = None,
+) -> Verdict:
     """Advise to leave occupancy alone when it is from half to just below full."""
     if profile is not None:
         return PASSED  # the limit that the profile shows says it better
     share = occupancy.occupancy
     if not occupancy.launchable or not ENOUGH <= share < 1:
         return PASSED
+    if _reached(occupancy, device, grid) < ENOUGH:
+        return PASSED  # the grid, not registers, keeps warps away
     free = free_registers(occupancy) or registers
     use = (
         f"The kernel may use up to {free} registers per thread instead of {registers} at the "
@@ -47,6 +57,16 @@ def check(occupancy: Occupancy, registers: int, profile: KernelProfile | None = 
             derived("registers free of charge", free - registers, "registers"),
         ),
     )
+
+
+def _reached(
+    occupancy: Occupancy, device: Device | None, grid: tuple[int, int, int] | None
+) -> float:
+    """Return the occupancy of the SM that gets most of the blocks of *grid*."""
+    if device is None or not device.sm_count or grid is None:
+        return occupancy.occupancy
+    blocks = math.ceil(math.prod(grid) / device.sm_count)
+    return occupancy.occupancy * min(1.0, blocks / occupancy.blocks_per_sm)
 
 
 def _one_block(occupancy: Occupancy) -> str:
@@ -72,7 +92,7 @@ RULE = Rule(
     kinds=(Kind.LAUNCH, Kind.DEVICE),
     family=Family.RESIDENCY,
     why="From about half of the warps on, more of them rarely make a kernel faster.",
-    when="Theoretical occupancy is at least 50 % and below 100 %, and nothing was profiled.",
+    when="Theoretical occupancy is at least 50 % and below 100 %, the grid fills the SMs to half too, and nothing was profiled.",
     citations=(*guide("11.3", "10.5"), *guide("11.1", "10.1")),
     folds_into="unhidden-latency",
     check=check,

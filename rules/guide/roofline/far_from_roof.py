@@ -9,13 +9,14 @@ from gpuadvise.advisor.facts.busy import busy
 from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_flops, show_number, show_share
-from gpuadvise.advisor.roofline import FAR_FROM_ROOF
+from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.guide.execution.tail_effect import IDLE
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import ROOFLINE
+from gpuadvise.rules.thresholds import STARTING
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -57,6 +58,8 @@ def check(
         return undecided("work.time")
     if share >= FAR_FROM_ROOF:
         return PASSED
+    if roofline.bound is Bound.MEMORY and not concurrent and _timed_copy(traffic, roofline):
+        return PASSED  # low-effective-bandwidth says the same of the bytes
     if not concurrent and share >= FAR_FROM_ROOF * _full(occupancy, device, grid):
         return PASSED  # tail-effect says what it waits for
     return Advice(
@@ -80,6 +83,13 @@ def check(
     )
 
 
+def _timed_copy(traffic: Traffic | None, roofline: Roofline) -> bool:
+    """Return whether bytes are timed that take longer than a launch does to start."""
+    if traffic is None:
+        return False
+    return (traffic.read_bytes + traffic.written_bytes) / roofline.bandwidth >= STARTING
+
+
 def _full(
     occupancy: Occupancy | None, device: Device | None, grid: tuple[int, int, int] | None
 ) -> float:
@@ -101,7 +111,7 @@ RULE = Rule(
     why="A kernel below half of both roofs spends most of its time on latency.",
     when=(
         "Achieved FLOP/s are below 50 % of what bandwidth and peak allow at the kernel's intensity, and the bytes read "
-        "and written do not keep memory 60 % busy; nor has the grid fewer blocks than the device multiprocessors, nor a last wave that explains the distance. High below "
+        "and written do not keep memory 60 % busy, nor say the same by themselves (`low-effective-bandwidth`); nor has the grid fewer blocks than the device multiprocessors, nor a last wave that explains the distance. High below "
         "10 %."
     ),
     citations=(ROOFLINE,),
