@@ -13,7 +13,12 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
     works_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import Kind, Place, looks_like_model, tensors_of
+from gpuadvise.advisor.source.python.tensors import (
+    MemoryKind,
+    ValueKind,
+    looks_like_model,
+    tensors_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -324,7 +329,7 @@ def _use(module: PythonModule, node: ast.expr) -> How:
 
 
 def _is_on_gpu(value: Value) -> bool:
-    return value.kind is Kind.TENSOR and value.place is Place.GPU
+    return value.kind is ValueKind.TENSOR and value.place is MemoryKind.GPU
 
 
 def _on_gpu(module: PythonModule, node: ast.expr, reader: ast.Call) -> bool | None:
@@ -332,10 +337,10 @@ def _on_gpu(module: PythonModule, node: ast.expr, reader: ast.Call) -> bool | No
     value = tensors_of(module)[node]
     if value is not None and _is_on_gpu(value):
         return value.sure or bool(_is_loss(module, node, reader))
-    unknown = value is None or (value.kind is Kind.TENSOR and value.place is None)
+    unknown = value is None or (value.kind is ValueKind.TENSOR and value.place is None)
     if unknown and _is_read_in_step(module, node, reader):
         return False
-    if value is not None and (value.kind is not Kind.TENSOR or value.place is not None):
+    if value is not None and (value.kind is not ValueKind.TENSOR or value.place is not None):
         return None
     return _is_loss(module, node, reader) or None
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpuadvise.advisor.source.python.module import FUNCTIONS, LOOPS
-from gpuadvise.advisor.source.python.tensors import Kind, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.tensors import ValueKind, moves_to_gpu, tensors_of
 from gpuadvise.advisor.source.python.training import argument, is_cuda_move, is_cuda_text
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class Steps:
                 self._outer.add(around)
             calls = (n for s in node.body for n in self.module.walk(s) if isinstance(n, ast.Call))
             if node in moving or any(
-                (value := tensors[call.func]) is not None and value.kind is Kind.MODEL
+                (value := tensors[call.func]) is not None and value.kind is ValueKind.MODEL
                 for call in calls
             ):
                 self.evaluation.add(node)
@@ -276,10 +276,10 @@ def loader_of(module: PythonModule, loop: ast.For | ast.AsyncFor) -> ast.expr | 
     while looked:
         node = looked.pop()
         value = tensors[node]
-        if value is not None and value.kind is Kind.LOADER and not isinstance(node, ast.Call):
+        if value is not None and value.kind is ValueKind.LOADER and not isinstance(node, ast.Call):
             return node
         if isinstance(node, ast.Call):
-            if value is not None and value.kind is Kind.LOADER and value.maker is node:
+            if value is not None and value.kind is ValueKind.LOADER and value.maker is node:
                 return node
             looked.extend(reversed(node.args))
     return None
@@ -289,21 +289,21 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
     """Return the loaders of a file that works on a GPU whose batches it moves there, trains or evaluates on."""
     steps, tensors = steps_of(module), tensors_of(module)
     moves = moves_to_gpu(module)
-    loaders = {v.maker for _, v in moves if v is not None and v.kind is Kind.BATCH}
+    loaders = {v.maker for _, v in moves if v is not None and v.kind is ValueKind.BATCH}
     moving = {module.loop_around(call) for call, _ in moves}
     if works_on_gpu(module):
         # What a loop moves itself is known; the others leave it to a helper.
         for loop in (*steps.training, *steps.evaluation.difference(moving)):
             for part in module.walk(loop.iter if isinstance(loop, ast.For) else loop):
                 value = tensors[part]
-                if value is not None and value.kind is Kind.LOADER:
+                if value is not None and value.kind is ValueKind.LOADER:
                     loaders.add(value.maker)
         for call in module.calls:
             if not _TAKES_LOADERS.search(getattr(call.func, "attr", getattr(call.func, "id", ""))):
                 continue
             for part in (*call.args, *(k.value for k in call.keywords)):
                 value = tensors[part]
-                if value is not None and value.kind is Kind.LOADER:
+                if value is not None and value.kind is ValueKind.LOADER:
                     loaders.add(value.maker)
     return {call for call in loaders if call is not None}
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 
-class Place(StrEnum):
+class MemoryKind(StrEnum):
     """Where a tensor is."""
 
     PAGEABLE = "pageable"
@@ -35,7 +35,7 @@ class Place(StrEnum):
     GPU = "gpu"
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """What a value is."""
 
     TENSOR = "tensor"
@@ -55,24 +55,24 @@ class Value:
     given data, *sure* whether it is surely of its kind, *random* whether NumPy's random numbers are in it.
     """
 
-    kind: Kind
-    place: Place | None = None
+    kind: ValueKind
+    place: MemoryKind | None = None
     maker: ast.Call | None = None
     data: bool = False
     sure: bool = True
     random: bool = False
 
 
-_HOST_VALUE = Value(Kind.HOST)
-_ON_GPU = Value(Kind.TENSOR, Place.GPU)
-_LIKELY_ON_GPU = Value(Kind.TENSOR, Place.GPU, sure=False)
-_LIKELY_MODEL = Value(Kind.MODEL, sure=False)
-_SOMEWHERE = Value(Kind.TENSOR)
-_GIVEN_BATCH = Value(Kind.BATCH, sure=False)
-_ARRAY = Value(Kind.ARRAY)
-_GPU_DEVICE = Value(Kind.DEVICE, Place.GPU)
-_LIKELY_GPU = Value(Kind.DEVICE, Place.GPU, sure=False)
-_HOST_DEVICE = Value(Kind.DEVICE, Place.PAGEABLE)
+_HOST_VALUE = Value(ValueKind.HOST)
+_ON_GPU = Value(ValueKind.TENSOR, MemoryKind.GPU)
+_LIKELY_ON_GPU = Value(ValueKind.TENSOR, MemoryKind.GPU, sure=False)
+_LIKELY_MODEL = Value(ValueKind.MODEL, sure=False)
+_SOMEWHERE = Value(ValueKind.TENSOR)
+_GIVEN_BATCH = Value(ValueKind.BATCH, sure=False)
+_ARRAY = Value(ValueKind.ARRAY)
+_GPU_DEVICE = Value(ValueKind.DEVICE, MemoryKind.GPU)
+_LIKELY_GPU = Value(ValueKind.DEVICE, MemoryKind.GPU, sure=False)
+_HOST_DEVICE = Value(ValueKind.DEVICE, MemoryKind.PAGEABLE)
 
 _OLD_CONSTRUCTORS = frozenset(
     f"torch.{name}"
@@ -381,7 +381,7 @@ class Tensors:
             elif (returned := self._parts_of_call(source)) and len(returned) == len(target.elts):
                 parts = returned
             else:
-                part = value if value is not None and value.kind is not Kind.HOST else None
+                part = value if value is not None and value.kind is not ValueKind.HOST else None
                 parts = [part] * len(target.elts)
             for element, part in zip(target.elts, parts, strict=True):
                 self._bind(element, part, names, None)
@@ -462,7 +462,7 @@ class Tensors:
                 whole = self._value(node.value, names)
                 self._value(node.slice, names)
                 # loaders["train"]
-                is_loader = whole is not None and whole.kind is Kind.LOADER
+                is_loader = whole is not None and whole.kind is ValueKind.LOADER
                 return whole if is_loader else _element(whole)
             case ast.BinOp():
                 sides = [self._value(node.left, names), self._value(node.right, names)]
@@ -553,7 +553,7 @@ class Tensors:
         if name in self.module.imports or name in self._functions or name in self._classes:
             return None
         if _LOADER_NAMES.match(name):
-            return Value(Kind.LOADER, sure=False)
+            return Value(ValueKind.LOADER, sure=False)
         if _DEVICE_NAMES.match(name) and not self.cpu_only:
             return _LIKELY_GPU
         return _LIKELY_MODEL if _MODEL_NAMES.match(name) else None
@@ -570,8 +570,12 @@ class Tensors:
         if node.attr in _HOST_ATTRIBUTES:
             return _HOST_VALUE
         if node.attr == "device":
-            if around is not None and around.kind in (Kind.TENSOR, Kind.MODEL) and around.place:
-                return _GPU_DEVICE if around.place is Place.GPU else _HOST_DEVICE
+            if (
+                around is not None
+                and around.kind in (ValueKind.TENSOR, ValueKind.MODEL)
+                and around.place
+            ):
+                return _GPU_DEVICE if around.place is MemoryKind.GPU else _HOST_DEVICE
             if self._class is not None and isinstance(node.value, ast.Name):
                 known = self._of_self("device")
                 if known is not None and node.value.id == "self":
@@ -581,7 +585,7 @@ class Tensors:
             known = self._of_self(node.attr)
             if known is not None:
                 return known
-        if around is not None and around.kind in (Kind.TENSOR, Kind.BATCH):
+        if around is not None and around.kind in (ValueKind.TENSOR, ValueKind.BATCH):
             return around
         return self._by_name(node.attr)
 
@@ -618,30 +622,30 @@ class Tensors:
             return None
         if owner is None and isinstance(call.func, ast.Name):
             owner_by_name = self._name(call.func.id, names)
-            if owner_by_name is not None and owner_by_name.kind is Kind.MODEL:
+            if owner_by_name is not None and owner_by_name.kind is ValueKind.MODEL:
                 self.values[call.func] = owner_by_name
                 return _output(owner_by_name, given)
-            if owner_by_name is not None and owner_by_name.kind is Kind.TENSOR:
+            if owner_by_name is not None and owner_by_name.kind is ValueKind.TENSOR:
                 return None
-            if owner_by_name is not None and owner_by_name.kind is Kind.DEVICE and given:
+            if owner_by_name is not None and owner_by_name.kind is ValueKind.DEVICE and given:
                 # Tensor = torch.cuda.FloatTensor; Tensor(values)
                 random = given[0] is not None and given[0].random
                 data = not _is_shape(call, given)
-                return Value(Kind.TENSOR, owner_by_name.place, call, data=data, random=random)
+                return Value(ValueKind.TENSOR, owner_by_name.place, call, data=data, random=random)
         if method in ("to", "cuda", "cpu", "numpy", "pin_memory") or method in _GIVES_HOST:
             moved = self._moved(call, method, owner, given)
             if moved is not None or method in ("to", "cuda"):
                 return moved
-        if owner is not None and owner.kind is Kind.TENSOR and method in _FILLS:
+        if owner is not None and owner.kind is ValueKind.TENSOR and method in _FILLS:
             return replace(owner, data=False)
-        if owner is not None and owner.kind is Kind.TENSOR:
-            return Value(Kind.TENSOR, owner.place, sure=owner.sure, maker=owner.maker,
+        if owner is not None and owner.kind is ValueKind.TENSOR:
+            return Value(ValueKind.TENSOR, owner.place, sure=owner.sure, maker=owner.maker,
                          data=owner.data, random=owner.random)  # fmt: skip
-        if owner is not None and owner.kind is Kind.ARRAY:
+        if owner is not None and owner.kind is ValueKind.ARRAY:
             return owner
-        if owner is not None and owner.kind is Kind.BATCH:
+        if owner is not None and owner.kind is ValueKind.BATCH:
             return owner
-        if owner is not None and owner.kind is Kind.MODEL:
+        if owner is not None and owner.kind is ValueKind.MODEL:
             if method in ("parameters", "named_parameters", "buffers"):
                 return _LIKELY_ON_GPU
             if method in _PARTS_OF_MODEL:
@@ -652,7 +656,7 @@ class Tensors:
         if owner is None and isinstance(call.func, ast.Attribute):
             # Not _attribute(): to walk the owner a second time doubles the work at each call of a chain.
             called = self._attribute_of(owner, call.func)
-            if called is not None and called.kind is Kind.MODEL:
+            if called is not None and called.kind is ValueKind.MODEL:
                 self.values[call.func] = called
                 return _output(called, given)
         return self._of_file_or_unknown(call, name, given)
@@ -667,7 +671,7 @@ class Tensors:
         last = name.rpartition(".")[2]
         if last in self._classes:
             is_model = self.is_model(self._classes[last])
-            return Value(Kind.MODEL, Place.PAGEABLE) if is_model else None
+            return Value(ValueKind.MODEL, MemoryKind.PAGEABLE) if is_model else None
         if last in _NO_RESULT:
             return _HOST_VALUE
         if name == "abs" and given:
@@ -686,7 +690,10 @@ class Tensors:
             return _HOST_VALUE
         if last[:1].isupper():
             return None
-        if any(v is not None and v.kind is Kind.TENSOR and v.place is Place.GPU for v in given):
+        if any(
+            v is not None and v.kind is ValueKind.TENSOR and v.place is MemoryKind.GPU
+            for v in given
+        ):
             return _LIKELY_ON_GPU
         return None
 
@@ -711,43 +718,47 @@ class Tensors:
     ) -> Value | None:
         """Return what ``.to()``, ``.cuda()``, ``.cpu()`` and the like give."""
         if method in _GIVES_HOST:
-            known = owner is not None and owner.kind in (Kind.TENSOR, Kind.BATCH, Kind.ARRAY)
+            known = owner is not None and owner.kind in (
+                ValueKind.TENSOR,
+                ValueKind.BATCH,
+                ValueKind.ARRAY,
+            )
             if method == "type" and call.args:
                 place = self.target_place(call)
-                return Value(Kind.TENSOR, place, sure=place is not None) if known else None
+                return Value(ValueKind.TENSOR, place, sure=place is not None) if known else None
             return _HOST_VALUE if known or method in ("item", "tolist") else None
         if method == "numpy":
             return _ARRAY
         if method == "cpu":
-            return Value(Kind.TENSOR, Place.PAGEABLE)
+            return Value(ValueKind.TENSOR, MemoryKind.PAGEABLE)
         if method == "pin_memory":
-            return Value(Kind.TENSOR, Place.PINNED)
-        place = Place.GPU if method == "cuda" else self.target_place(call)
+            return Value(ValueKind.TENSOR, MemoryKind.PINNED)
+        place = MemoryKind.GPU if method == "cuda" else self.target_place(call)
         if place is None:
-            if owner is not None and owner.kind is Kind.TENSOR and _is_dtype(call):
+            if owner is not None and owner.kind is ValueKind.TENSOR and _is_dtype(call):
                 return owner
             return None
-        if place is Place.GPU and method == "to" and self.cpu_only:
+        if place is MemoryKind.GPU and method == "to" and self.cpu_only:
             return None
         base = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        is_model = (owner is not None and owner.kind is Kind.MODEL) or looks_like_model(base)
+        is_model = (owner is not None and owner.kind is ValueKind.MODEL) or looks_like_model(base)
         return Value(
-            Kind.MODEL if is_model else Kind.TENSOR,
+            ValueKind.MODEL if is_model else ValueKind.TENSOR,
             place,
             sure=owner is not None or is_model,
         )
 
-    def target_place(self, call: ast.Call) -> Place | None:
+    def target_place(self, call: ast.Call) -> MemoryKind | None:
         """Return where ``x.to(...)`` or ``x.cuda(...)`` moves x; None where it is no move or not known."""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
-            return Place.GPU
+            return MemoryKind.GPU
         target = call.args[0] if call.args else argument(call, "device")
         value = self.values.get(target) if target is not None else None
         if value is None:
             return None
-        if value.kind is Kind.DEVICE:
+        if value.kind is ValueKind.DEVICE:
             return value.place
-        return value.place if value.kind is Kind.TENSOR else None
+        return value.place if value.kind is ValueKind.TENSOR else None
 
     def _of_library(self, call: ast.Call, name: str, given: list[Value | None]) -> Value | None:
         """Return what a function of PyTorch or NumPy gives."""
@@ -757,9 +768,9 @@ class Tensors:
         if name.startswith("cupy."):
             return self._of_cupy(name)
         if name in LOADERS:
-            return Value(Kind.LOADER, _pinning(call), maker=call)
+            return Value(ValueKind.LOADER, _pinning(call), maker=call)
         if name == "torch.device":
-            return given[0] if given and given[0] and given[0].kind is Kind.DEVICE else (
+            return given[0] if given and given[0] and given[0].kind is ValueKind.DEVICE else (
                 None if self.cpu_only else _LIKELY_GPU
             )  # fmt: skip
         if name in ("torch.cuda.current_device", "torch.accelerator.current_accelerator"):
@@ -772,9 +783,9 @@ class Tensors:
             device = argument(call, "device")
             if device is not None:
                 found = self.values.get(device)
-                return Value(Kind.TENSOR, found.place if found else None)
+                return Value(ValueKind.TENSOR, found.place if found else None)
             first = given[0] if given else None
-            return Value(Kind.TENSOR, first.place if first else None)
+            return Value(ValueKind.TENSOR, first.place if first else None)
         if name.startswith("torch.nn.functional."):
             return _joined_operands(given) or _SOMEWHERE
         if name in (
@@ -783,13 +794,13 @@ class Tensors:
             "torch.compile",
         ):
             model = given[0] if given else None
-            return model if model is not None else Value(Kind.MODEL, None)
+            return model if model is not None else Value(ValueKind.MODEL, None)
         if name.startswith("torch.nn.utils.clip_grad_norm"):
             return _ON_GPU  # where the gradients are
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             return _LIKELY_ON_GPU  # it moves with its model
         if name.startswith("torch.nn."):
-            return Value(Kind.MODEL, Place.PAGEABLE) if name[9:10].isupper() else None
+            return Value(ValueKind.MODEL, MemoryKind.PAGEABLE) if name[9:10].isupper() else None
         if name.startswith(("torch.load", "torch.optim", "torch.utils", "torch.backends", "torch.distributed",
                             "torch.jit", "torch.hub", "torch.is_", "torch.autograd.grad",
                             "torch.amp", "torch.no_grad", "torch.profiler", "torch.save")):  # fmt: skip
@@ -813,25 +824,25 @@ class Tensors:
         data = name in DATA_FACTORIES or (name in _OLD_CONSTRUCTORS and not _is_shape(call, given))
         random = data and first is not None and first.random
         device = argument(call, "device")
-        of_tensor = data and first is not None and first.kind in (Kind.TENSOR, Kind.BATCH)
+        of_tensor = data and first is not None and first.kind in (ValueKind.TENSOR, ValueKind.BATCH)
         if first is not None and of_tensor and device is None:
-            return replace(first, kind=Kind.TENSOR)
+            return replace(first, kind=ValueKind.TENSOR)
         if device is None and has_unknown_arguments(call):
             return _SOMEWHERE
         if device is not None:
             found = self.values.get(device)
-            place = found.place if found is not None and found.kind is Kind.DEVICE else None
-            return Value(Kind.TENSOR, place, maker=call, data=data, random=random)
+            place = found.place if found is not None and found.kind is ValueKind.DEVICE else None
+            return Value(ValueKind.TENSOR, place, maker=call, data=data, random=random)
         if name == "torch.as_tensor" and first is None:
             return _SOMEWHERE
         pinned = argument(call, "pin_memory")
         if pinned is not None:
-            return Value(Kind.TENSOR, _pinning(call), maker=call, data=data, random=random)
+            return Value(ValueKind.TENSOR, _pinning(call), maker=call, data=data, random=random)
         if self._default_on_gpu and name != "torch.from_numpy":
-            return Value(Kind.TENSOR, Place.GPU, maker=call, data=data, random=random)
+            return Value(ValueKind.TENSOR, MemoryKind.GPU, maker=call, data=data, random=random)
         if self._default_elsewhere:
             return _SOMEWHERE
-        return Value(Kind.TENSOR, Place.PAGEABLE, maker=call, data=data, random=random)
+        return Value(ValueKind.TENSOR, MemoryKind.PAGEABLE, maker=call, data=data, random=random)
 
 
 _MOVES = ("to", "cuda", "type")
@@ -860,7 +871,7 @@ def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, V
             continue
         if module.name_of(call.func).startswith("torch."):
             continue
-        if tensors.target_place(call) is Place.GPU:
+        if tensors.target_place(call) is MemoryKind.GPU:
             yield call, tensors[call.func.value]
 
 
@@ -884,7 +895,7 @@ def _constant(text: str) -> Value:
     if device == "cuda":
         return _GPU_DEVICE
     if device in ("cpu", "meta", "mps", "xpu", "hpu", "npu", "tpu", "xla"):
-        return _HOST_DEVICE if device == "cpu" else Value(Kind.DEVICE)
+        return _HOST_DEVICE if device == "cpu" else Value(ValueKind.DEVICE)
     return _HOST_VALUE
 
 
@@ -897,22 +908,22 @@ def _draws(call: ast.Call, name: str) -> bool:
     return name.startswith("numpy.random.") and not seeded
 
 
-def _pinning(maker: ast.Call) -> Place | None:
+def _pinning(maker: ast.Call) -> MemoryKind | None:
     """Return the memory in which a DataLoader hands out its batches, or a factory makes a tensor."""
     pinned = argument(maker, "pin_memory")
     if pinned is None:
-        return None if has_unknown_arguments(maker) else Place.PAGEABLE
+        return None if has_unknown_arguments(maker) else MemoryKind.PAGEABLE
     if isinstance(pinned, ast.Constant):
-        return Place.PINNED if pinned.value else Place.PAGEABLE
+        return MemoryKind.PINNED if pinned.value else MemoryKind.PAGEABLE
     return None
 
 
 def _element(value: Value | None) -> Value | None:
     """Return what iterating over a value, or indexing it, gives."""
-    if value is None or value.kind in (Kind.HOST, Kind.DEVICE, Kind.MODEL):
+    if value is None or value.kind in (ValueKind.HOST, ValueKind.DEVICE, ValueKind.MODEL):
         return None
-    if value.kind is Kind.LOADER:
-        return Value(Kind.BATCH, value.place, maker=value.maker)
+    if value.kind is ValueKind.LOADER:
+        return Value(ValueKind.BATCH, value.place, maker=value.maker)
     return value
 
 
@@ -921,15 +932,19 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
     if first is second or first is None or second is None:
         # One of the two has no value only where nothing is known: "cuda" if ... else None.
         known = first if first is not None else second
-        is_gpu = known is not None and known.kind is Kind.DEVICE and known.place is Place.GPU
+        is_gpu = (
+            known is not None and known.kind is ValueKind.DEVICE and known.place is MemoryKind.GPU
+        )
         # A loader that only some runs make is one where it is used, and so is its batch.
-        is_loader = known is not None and known.kind in (Kind.LOADER, Kind.BATCH)
+        is_loader = known is not None and known.kind in (ValueKind.LOADER, ValueKind.BATCH)
         return known if first is second or is_gpu or is_loader else None
     if first.kind is not second.kind:
         # device = 0 if ... else "cpu"
-        return _LIKELY_GPU if {first.kind, second.kind} == {Kind.DEVICE, Kind.HOST} else None
-    if first.kind is Kind.DEVICE:
-        return first if first.place is Place.GPU else second
+        return (
+            _LIKELY_GPU if {first.kind, second.kind} == {ValueKind.DEVICE, ValueKind.HOST} else None
+        )
+    if first.kind is ValueKind.DEVICE:
+        return first if first.place is MemoryKind.GPU else second
     place = first.place if first.place is second.place else None
     return replace(
         first,
@@ -941,18 +956,24 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
 
 def _joined_operands(values: list[Value | None]) -> Value | None:
     """Return what an operation on *values* gives: a tensor where one of them is."""
-    tensors = [v for v in values if v is not None and v.kind in (Kind.TENSOR, Kind.BATCH)]
-    if any(v.place is Place.GPU for v in tensors):
-        return _ON_GPU if any(v.sure and v.place is Place.GPU for v in tensors) else _LIKELY_ON_GPU
+    tensors = [v for v in values if v is not None and v.kind in (ValueKind.TENSOR, ValueKind.BATCH)]
+    if any(v.place is MemoryKind.GPU for v in tensors):
+        return (
+            _ON_GPU
+            if any(v.sure and v.place is MemoryKind.GPU for v in tensors)
+            else _LIKELY_ON_GPU
+        )
     if tensors:
         known = all(v.place is not None for v in tensors) and None not in values
         return Value(
-            Kind.TENSOR, Place.PAGEABLE if known else None, sure=all(t.sure for t in tensors)
+            ValueKind.TENSOR,
+            MemoryKind.PAGEABLE if known else None,
+            sure=all(t.sure for t in tensors),
         )
-    arrays = [v for v in values if v is not None and v.kind is Kind.ARRAY]
+    arrays = [v for v in values if v is not None and v.kind is ValueKind.ARRAY]
     if arrays:
         return next((a for a in arrays if a.random), arrays[0])
-    if values and all(v is not None and v.kind is Kind.HOST for v in values):
+    if values and all(v is not None and v.kind is ValueKind.HOST for v in values):
         return _HOST_VALUE
     return None
 
@@ -960,7 +981,7 @@ def _joined_operands(values: list[Value | None]) -> Value | None:
 def _joined_elements(values: list[Value | None]) -> Value | None:
     """Return what a list of *values* is: like its elements where they are alike."""
     known = [v for v in values if v is not None]
-    if not values or all(v.kind is Kind.HOST for v in known):
+    if not values or all(v.kind is ValueKind.HOST for v in known):
         return _HOST_VALUE if len(known) == len(values) else None
     first = known[0]
     if len(known) == len(values) and all(
@@ -972,10 +993,10 @@ def _joined_elements(values: list[Value | None]) -> Value | None:
 
 def _output(model: Value, given: list[Value | None]) -> Value | None:
     """Return what a model gives for *given*."""
-    tensors = [v for v in given if v is not None and v.kind in (Kind.TENSOR, Kind.BATCH)]
-    if model.place is Place.GPU or any(v.place is Place.GPU for v in tensors):
+    tensors = [v for v in given if v is not None and v.kind in (ValueKind.TENSOR, ValueKind.BATCH)]
+    if model.place is MemoryKind.GPU or any(v.place is MemoryKind.GPU for v in tensors):
         return _ON_GPU if model.sure else _LIKELY_ON_GPU
-    return Value(Kind.TENSOR, None)
+    return Value(ValueKind.TENSOR, None)
 
 
 def _may_be_tensor(parameter: ast.arg) -> bool:
@@ -1021,7 +1042,7 @@ def _is_shape(call: ast.Call, given: list[Value | None]) -> bool:
     return (
         isinstance(first, ast.Call)
         and value is not None
-        and value.kind is Kind.HOST
+        and value.kind is ValueKind.HOST
         and (getattr(first.func, "attr", "") == "size")
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.python.steps import is_test, repeated_call_of, steps_of
-from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu
+from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -34,14 +34,14 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     steps = steps_of(module)
     moves: dict[ast.AST, list[ast.Call]] = {}
     for call, moved in moves_to_gpu(module):
-        if moved is None or moved.kind is not Kind.BATCH or not _may_block(call):
+        if moved is None or moved.kind is not ValueKind.BATCH or not _may_block(call):
             continue
         loop = (
             module.loop_around(call) or steps.training_loop(call) or repeated_call_of(module, call)
         )
         if (
             loop is not None
-            and moved.place is not Place.GPU
+            and moved.place is not MemoryKind.GPU
             and not _is_moved_by_trainer(module, call)
         ):
             moves.setdefault(loop, []).append(call)

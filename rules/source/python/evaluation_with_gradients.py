@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.evaluation import run_behind
 from gpuadvise.advisor.source.python.steps import is_test, steps_of, without_gradients, works_on_gpu
-from gpuadvise.advisor.source.python.tensors import Kind, tensors_of
+from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -61,9 +61,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             call
             for call in inside
             if (value := tensors[call.func]) is not None
-            and value.kind is Kind.MODEL
+            and value.kind is ValueKind.MODEL
             and (result := tensors[call]) is not None
-            and result.kind is Kind.TENSOR
+            and result.kind is ValueKind.TENSOR
             and not without_gradients(module, call)
             and _is_module(call)
         ]

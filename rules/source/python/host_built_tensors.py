@@ -13,7 +13,7 @@ from gpuadvise.advisor.source.python.steps import (
     where_on_gpu,
     works_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu
+from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -33,7 +33,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     steps = steps_of(module)
     for call, moved in moves_to_gpu(module):
-        if moved is None or moved.kind is not Kind.TENSOR or moved.place is not Place.PAGEABLE:
+        if (
+            moved is None
+            or moved.kind is not ValueKind.TENSOR
+            or moved.place is not MemoryKind.PAGEABLE
+        ):
             continue
         made = moved.maker
         if (

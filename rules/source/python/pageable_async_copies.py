@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test
-from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu
+from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
 from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -32,11 +32,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     for call, moved in moves_to_gpu(module):
         said = argument(call, "non_blocking")
         asked = isinstance(said, ast.Constant) and said.value is True
-        if not asked or moved is None or moved.place is not Place.PAGEABLE or not moved.sure:
+        if not asked or moved is None or moved.place is not MemoryKind.PAGEABLE or not moved.sure:
             continue
-        if moved.kind is Kind.BATCH:
+        if moved.kind is ValueKind.BATCH:
             text = "Its loader hands out pageable memory"
-        elif moved.kind is Kind.TENSOR:
+        elif moved.kind is ValueKind.TENSOR:
             text = "The tensor stands in pageable memory"
         else:
             continue

@@ -14,7 +14,7 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
     where_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import Kind, Place, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu, tensors_of
 from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -48,12 +48,16 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             value is not None
             and value.maker is call
-            and value.kind is Kind.TENSOR
-            and (value.data and value.place is Place.GPU and not value.random)
+            and value.kind is ValueKind.TENSOR
+            and (value.data and value.place is MemoryKind.GPU and not value.random)
         ):
             uploads.append(call)
     for call, moved in moves_to_gpu(module):
-        if moved is None or moved.kind is not Kind.TENSOR or moved.place is not Place.PAGEABLE:
+        if (
+            moved is None
+            or moved.kind is not ValueKind.TENSOR
+            or moved.place is not MemoryKind.PAGEABLE
+        ):
             continue
         if moved.data and not moved.random and argument(call, "non_blocking") is None:
             uploads.append(call)
