@@ -29,7 +29,7 @@ Limit = int | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class LimitDifference:
     """A limit for which the model and the driver give different numbers."""
 
     field: str
@@ -58,10 +58,10 @@ def with_driver(limits: Limits, attributes: Mapping[str, int]) -> Limits:
     return replace(limits, **driver_limits(attributes))  # type: ignore[arg-type]  # by name
 
 
-def differences(limits: Limits, attributes: Mapping[str, int]) -> tuple[Difference, ...]:
+def differences(limits: Limits, attributes: Mapping[str, int]) -> tuple[LimitDifference, ...]:
     """Return where the model's *limits* and the driver's *attributes* disagree."""
     return tuple(
-        Difference(field=field, model=getattr(limits, field), driver=value)
+        LimitDifference(field=field, model=getattr(limits, field), driver=value)
         for field, value in driver_limits(attributes).items()
         if getattr(limits, field) != value
     )

@@ -238,7 +238,7 @@ class AllRepaired:
     def by_cause(self) -> float:
         """The bound of which the expectation is a power."""
         report = self.version.report
-        return after_repair.bound_by_cause(report.repairs, report.units)
+        return after_repair.bound_by_bottleneck(report.repairs, report.units)
 
     @property
     def exponent(self) -> float:

@@ -35,8 +35,8 @@ _NEARLY_AT_ROOF = number(
 )
 
 
-class Cause(StrEnum):
-    """What repairs make less of: two of one cause shorten the same part of a launch's time."""
+class Bottleneck(StrEnum):
+    """What repairs make less of: two of one bottleneck shorten the same part of a launch's time."""
 
     IDLE = "too little work side by side"
     REQUESTS = "requests to memory"
@@ -83,11 +83,11 @@ class JointGain:
     upper_bound: float
 
 
-def cause_of(family: Family | None) -> Cause | None:
+def bottleneck_of(family: Family | None) -> Bottleneck | None:
     """Return what a repair of *family* makes less of; None for another algorithm, which is all of them."""
     match family:
         case Family.RESIDENCY | Family.LATENCY | Family.GRID | Family.DIVERGENCE:
-            return Cause.IDLE
+            return Bottleneck.IDLE
         case (
             Family.COALESCING
             | Family.WIDTH
@@ -97,9 +97,9 @@ def cause_of(family: Family | None) -> Cause | None:
             | Family.ATOMICS
             | Family.PRODUCTS  # tiles of operands
         ):
-            return Cause.REQUESTS
+            return Bottleneck.REQUESTS
         case Family.ARITHMETIC:
-            return Cause.OPERATIONS
+            return Bottleneck.OPERATIONS
         case None | Family.ROOFLINE | Family.COPIES:
             return None
         case other:
@@ -125,12 +125,12 @@ def together(repairs: Sequence[Repair], units: Mapping[str, float]) -> JointGain
     """Return what *repairs* of one kernel win together; None below two.
 
     At most, bounds multiply as far as *units* leave them room. Likely is a power of what is left of that
-    when of repairs with one cause only the largest bound counts.
+    when of repairs with one bottleneck only the largest bound counts.
     """
     if len(repairs) < 2:
         return None
     best = max((repair.likely for repair in repairs), key=lambda likely: likely.expected)
-    joint = expectation(ALL_REPAIRS, bound_by_cause(repairs, units))
+    joint = expectation(ALL_REPAIRS, bound_by_bottleneck(repairs, units))
     expected = max(best.expected, joint.expected)
     return JointGain(
         findings=len(repairs),
@@ -143,15 +143,15 @@ def together(repairs: Sequence[Repair], units: Mapping[str, float]) -> JointGain
     )
 
 
-def bound_by_cause(repairs: Sequence[Repair], units: Mapping[str, float]) -> float:
-    """Return the product of the largest bounds, one per cause, or that of another algorithm if it is larger.
+def bound_by_bottleneck(repairs: Sequence[Repair], units: Mapping[str, float]) -> float:
+    """Return the product of the largest bounds, one per bottleneck, or that of another algorithm if it is larger.
 
     As far as *units* leave all *repairs* room: of these the expectation is a power.
     """
-    largest: dict[Cause | None, float] = {}
+    largest: dict[Bottleneck | None, float] = {}
     for repair in repairs:
-        cause = cause_of(repair.family)
-        largest[cause] = max(repair.bound, largest.get(cause, 1.0))
+        bottleneck = bottleneck_of(repair.family)
+        largest[bottleneck] = max(repair.bound, largest.get(bottleneck, 1.0))
     whole = largest.pop(None, 1.0)
     return min(_room(repairs, units), max(whole, math.prod(largest.values())))
 

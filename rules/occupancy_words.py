@@ -16,7 +16,7 @@ from gpuadvise.advisor.occupancy.bounds import launch_bounds
 from gpuadvise.advisor.occupancy.budget import register_budget
 from gpuadvise.advisor.occupancy.fault import RuntimeFailure
 from gpuadvise.advisor.occupancy.model import occupancy as model
-from gpuadvise.advisor.occupancy.next_steps import Confidence, next_steps
+from gpuadvise.advisor.occupancy.next_steps import StepConfidence, next_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -148,7 +148,7 @@ def register_tile(occupancy: Occupancy) -> bool:
 
 def likely(steps: Sequence[NextStep]) -> list[NextStep]:
     """Return those of *steps* that are not unlikely to pay."""
-    return [step for step in steps if step.confidence is not Confidence.UNLIKELY]
+    return [step for step in steps if step.confidence is not StepConfidence.UNLIKELY]
 
 
 def residency_priority(

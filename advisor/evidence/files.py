@@ -46,7 +46,7 @@ _BATCH = 20  # reports that a worker reads together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class FileEvidence:
     """What files say together: each run, then each kernel once, with all that is known of it."""
 
     kernels: tuple[Described, ...]
@@ -67,7 +67,7 @@ def read_evidence(
     device: Device | None = None,
     launched: Facts | None = None,
     lint: SourceLinter = unjudged,
-) -> Evidence:
+) -> FileEvidence:
     """Return what the files *paths* say together of kernels and runs.
 
     Reports and pages of Nsight Compute, binaries, build logs, PTX, CUDA sources, scripts, notebooks,
@@ -87,7 +87,7 @@ def read_evidence(
             raise kernel.error
         files.reading.note(*kernel.notes)
         kernels.append(kernel)
-    return Evidence(
+    return FileEvidence(
         kernels=tuple(kernels),
         runs=files.runs,
         notes=tuple(files.reading.notes),

@@ -36,7 +36,7 @@ class Knob(StrEnum):
     BARRIERS = "barriers_per_block"
 
 
-class Confidence(StrEnum):
+class StepConfidence(StrEnum):
     """How sure it is that a step makes a kernel faster and not only fuller."""
 
     UNLIKELY = "unlikely"  # compile and look
@@ -277,11 +277,11 @@ class NextStep:
     together_with: tuple[Resource, ...] = ()
 
     @property
-    def confidence(self) -> Confidence:
+    def confidence(self) -> StepConfidence:
         """How sure it is that the step makes the kernel faster."""
         if Resource.REGISTERS in (self.resource, *self.together_with):
-            return Confidence.UNLIKELY
-        return Confidence.LIKELY
+            return StepConfidence.UNLIKELY
+        return StepConfidence.LIKELY
 
 
 def next_steps(result: Occupancy) -> tuple[NextStep, ...]:

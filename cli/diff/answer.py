@@ -17,7 +17,7 @@ from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.diff import text
 from gpuadvise.cli.diff.gate import EACH_TARGET
-from gpuadvise.cli.diff.gather import Build, gathered
+from gpuadvise.cli.diff.gather import BuildKernels, gathered
 from gpuadvise.cli.diff.text import called, moved, number, spills, stack, tier
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import github
@@ -230,7 +230,7 @@ def _echo(old: KernelsRequest, new: KernelsRequest, gate: Gate) -> dict[str, Any
     }
 
 
-def _notes(old: Build, new: Build, *, by_target: bool) -> list[str]:
+def _notes(old: BuildKernels, new: BuildKernels, *, by_target: bool) -> list[str]:
     notes = [*damage_notes((*old.damage, *new.damage))]
     if by_target and old.targets and new.targets and not old.targets & new.targets:
         notes.append(
@@ -240,13 +240,13 @@ def _notes(old: Build, new: Build, *, by_target: bool) -> list[str]:
     return notes
 
 
-def _exit(failed: Sequence[str], builds: tuple[Build, Build]) -> Exit:
+def _exit(failed: Sequence[str], builds: tuple[BuildKernels, BuildKernels]) -> Exit:
     if failed:
         return Exit.THRESHOLD
     return Exit.UNAVAILABLE if any(build.damage for build in builds) else Exit.RAN
 
 
-def one_sided(old: Build, new: Build) -> dict[str, list[str]]:
+def one_sided(old: BuildKernels, new: BuildKernels) -> dict[str, list[str]]:
     """Return the members of a wheel or archive that only one of the builds has, by build."""
     members = [
         {stable_member(k): k.place.member for k in build.kernels if k.place.member}

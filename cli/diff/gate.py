@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.resource_diff.change import KernelChange
-    from gpuadvise.cli.diff.gather import Build
+    from gpuadvise.cli.diff.gather import BuildKernels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Gate:
         return sentences
 
     def refuse_nothing(
-        self, changes: Sequence[KernelChange], builds: tuple[Build, Build], where: str
+        self, changes: Sequence[KernelChange], builds: tuple[BuildKernels, BuildKernels], where: str
     ) -> None:
         """Raise BadInput where the gate would pass because nothing was compared."""
         reasons = []
@@ -63,7 +63,7 @@ class Gate:
 EACH_TARGET = "on the targets they were built for"
 
 
-def why_nothing(builds: tuple[Build, Build], where: str, what: str) -> str:
+def why_nothing(builds: tuple[BuildKernels, BuildKernels], where: str, what: str) -> str:
     """Return why no kernel of both builds tells *what*, as a sentence."""
     for build, which in zip(builds, ("old", "new"), strict=True):
         if not build.kernels:

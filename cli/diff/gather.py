@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class BuildKernels:
     """One build's kernels, and what of it could not be read."""
 
     kernels: tuple[Kernel, ...]
@@ -33,7 +33,7 @@ class Build:
         return {kernel.capability.target for kernel in self.kernels if kernel.capability}
 
 
-def gathered(request: KernelsRequest, gpu: Capability | None) -> Build:
+def gathered(request: KernelsRequest, gpu: Capability | None) -> BuildKernels:
     """Return the kernels of the one file in *request*; raises BadInput when it holds none at all."""
     gatherer = Gatherer(request, gpu)
     kernels = list(gatherer.kernels())
@@ -43,7 +43,7 @@ def gathered(request: KernelsRequest, gpu: Capability | None) -> Build:
             raise unreadable(name, gatherer.gathered.damage)
         raise BadInput(f"There are no kernels in {name}.")
     chosen = kernels if gpu is None else _nearest(kernels)
-    return Build(
+    return BuildKernels(
         kernels=tuple(chosen),
         damage=tuple(gatherer.gathered.damage),
         read=gatherer.gathered.kernels,

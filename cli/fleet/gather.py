@@ -33,7 +33,7 @@ JUDGING = ("gpuadvise.cli.doctor.evaluate", "gpuadvise.rules.guide")
 _BATCH = 400  # files whose answers go together: a process that starts takes as long as 200
 
 
-class Judged(NamedTuple):
+class JudgedFile(NamedTuple):
     """What one file says of a machine, or why it says nothing."""
 
     file: DumpFile
@@ -41,13 +41,13 @@ class Judged(NamedTuple):
     reason: str = ""
 
 
-def machine_files(dumps: Iterable[DumpFile]) -> Iterator[Judged]:
+def machine_files(dumps: Iterable[DumpFile]) -> Iterator[JudgedFile]:
     """Yield what each of *dumps* says, in their order."""
     for file, content in contents(list(dumps)):
         yield _judged(file, content)
 
 
-def judged_files(files: Sequence[DumpFile], engine: TaskEngine) -> Iterator[Judged]:
+def judged_files(files: Sequence[DumpFile], engine: TaskEngine) -> Iterator[JudgedFile]:
     """Yield what each of *files* says, in their order, read by *engine*; raises Unavailable as it does.
 
     Archives and standard input are read here, where they can be opened.
@@ -60,19 +60,19 @@ def judged_files(files: Sequence[DumpFile], engine: TaskEngine) -> Iterator[Judg
         here=lambda file: file.member is not None or file.path != file.shown,
     )
     for file, each in zip(files, judged, strict=True):
-        yield Judged(file, None, each.reason) if isinstance(each, Lost) else each
+        yield JudgedFile(file, None, each.reason) if isinstance(each, Lost) else each
 
 
-def _judged(file: DumpFile, content: bytes | Unread) -> Judged:
+def _judged(file: DumpFile, content: bytes | Unread) -> JudgedFile:
     if isinstance(content, Unread):
-        return Judged(file, None, content.reason)
+        return JudgedFile(file, None, content.reason)
     try:
-        return Judged(file, machine_of(file.host, content))
+        return JudgedFile(file, machine_of(file.host, content))
     except BadInput as error:
         text = error.message
         text = f"It {text}" if text.startswith(("is ", "holds ")) else text
         hint = f" {error.hint}" if error.hint else ""
-        return Judged(file, None, f"{text[:1].upper()}{text[1:]}{hint}")
+        return JudgedFile(file, None, f"{text[:1].upper()}{text[1:]}{hint}")
 
 
 _SCHEMA = b'"schema"'
@@ -169,14 +169,16 @@ def _copies_of(host: str, gpu: int) -> tuple[CopyRate, ...]:
         raise BadInput(f"measure ended with exit code {done.returncode}.") from None
 
 
-def machines_of(cluster: DaskCluster, patterns: Sequence[str], *, copies: bool) -> Iterator[Judged]:
+def machines_of(
+    cluster: DaskCluster, patterns: Sequence[str], *, copies: bool
+) -> Iterator[JudgedFile]:
     """Yield the machine of each host of *cluster* that one of *patterns* names; all for none."""
     for address, machine in cluster.on_each_host(partial(live_machines, copies)):
         if isinstance(machine, Lost):
             file = DumpFile(address, address, address)
-            yield Judged(file, None, machine.reason)
+            yield JudgedFile(file, None, machine.reason)
         elif not patterns or any(fnmatchcase(machine.host, pattern) for pattern in patterns):
-            yield Judged(DumpFile(address, f"{address}/{machine.host}", machine.host), machine)
+            yield JudgedFile(DumpFile(address, f"{address}/{machine.host}", machine.host), machine)
 
 
 def _answer(content: bytes) -> dict[str, Any] | None:
@@ -205,7 +207,7 @@ def _findings(check: DoctorCheck) -> Iterator[FleetFinding]:
         )
 
 
-def joined(answers: Iterable[Judged]) -> tuple[list[FleetMachine], list[Unread]]:
+def joined(answers: Iterable[JudgedFile]) -> tuple[list[FleetMachine], list[Unread]]:
     """Return the machines of *answers*, what was measured joined to what was read, and what is unread.
 
     Two files that describe one machine's GPUs are told apart by their folders; nothing is lost.

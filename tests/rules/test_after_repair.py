@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.rules.after_repair import (
-    Cause,
+    Bottleneck,
     Repair,
-    bound_by_cause,
-    cause_of,
+    bottleneck_of,
+    bound_by_bottleneck,
     next_limit,
     together,
 )
@@ -56,17 +56,17 @@ def test_several_repairs_win_at_least_the_best_and_at_most_their_product(
 
 @given(REPAIRS.filter(bool), UNITS)
 def test_one_more_repair_never_wins_less(repairs: list[Repair], units: dict[str, float]) -> None:
-    fewer = bound_by_cause(repairs, units)
-    assert bound_by_cause([*repairs, repair(Family.LATENCY, 2)], units) >= fewer / (1 + 1e-9)
+    fewer = bound_by_bottleneck(repairs, units)
+    assert bound_by_bottleneck([*repairs, repair(Family.LATENCY, 2)], units) >= fewer / (1 + 1e-9)
 
 
 def test_repairs_of_one_cause_do_not_multiply_and_others_do() -> None:
     loads, reuse = repair(Family.COALESCING, 8), repair(Family.REUSE, 4)
     division = repair(Family.ARITHMETIC, 3)
     idle = {Unit.DRAM: 0.01}
-    assert bound_by_cause([loads, reuse], idle) == 8
-    assert bound_by_cause([loads, division], idle) == 24
-    assert bound_by_cause([loads, repair(None, 30)], idle) == 30
+    assert bound_by_bottleneck([loads, reuse], idle) == 8
+    assert bound_by_bottleneck([loads, division], idle) == 24
+    assert bound_by_bottleneck([loads, repair(None, 30)], idle) == 30
 
 
 def test_a_busy_unit_bounds_what_all_repairs_win() -> None:
@@ -98,7 +98,7 @@ def test_waits_limit_next_where_no_unit_comes_near_its_roof() -> None:
 
 
 def test_every_family_but_another_algorithm_has_a_cause() -> None:
-    without = {family for family in Family if cause_of(family) is None}
+    without = {family for family in Family if bottleneck_of(family) is None}
     assert without == {Family.ROOFLINE, Family.COPIES}
-    assert cause_of(None) is None
-    assert {cause_of(family) for family in Family} - {None} == set(Cause)
+    assert bottleneck_of(None) is None
+    assert {bottleneck_of(family) for family in Family} - {None} == set(Bottleneck)

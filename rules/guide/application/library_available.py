@@ -41,7 +41,7 @@ _EVEN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class LibraryKernel:
     """What libraries have a kernel for: how it is named, and what a profile shows of it."""
 
     name: re.Pattern[str]
@@ -83,8 +83,8 @@ def _reads_per_write(profile: KernelProfile) -> float | None:
     return read / written if read and written else None
 
 
-def _named(words: str, library: str, shown: Callable[..., tuple[Evidence, ...]]) -> Operation:
-    return Operation(name=re.compile(words, re.IGNORECASE), library=library, shown=shown)
+def _named(words: str, library: str, shown: Callable[..., tuple[Evidence, ...]]) -> LibraryKernel:
+    return LibraryKernel(name=re.compile(words, re.IGNORECASE), library=library, shown=shown)
 
 
 _OPERATIONS = (
@@ -124,7 +124,7 @@ def check(
 
 
 @lru_cache(maxsize=1024)
-def _operation(kernel: str) -> tuple[str, Operation] | None:
+def _operation(kernel: str) -> tuple[str, LibraryKernel] | None:
     """Return the first operation that the name of *kernel* says, with the words that do."""
     short = kernel.partition("(")[0]
     if _QUANTISED.search(short):
@@ -133,7 +133,7 @@ def _operation(kernel: str) -> tuple[str, Operation] | None:
     return next(((found[0], operation) for found, operation in said if found), None)
 
 
-def _advice(name: str, operation: Operation, profile: KernelProfile) -> Advice:
+def _advice(name: str, operation: LibraryKernel, profile: KernelProfile) -> Advice:
     shown = operation.shown(profile)
     seen = (
         f", and the profile fits it: {shown[0].label} {_value(shown[0])}"
@@ -149,7 +149,7 @@ def _advice(name: str, operation: Operation, profile: KernelProfile) -> Advice:
     )
 
 
-def _won(operation: Operation, profile: KernelProfile) -> Gain | None:
+def _won(operation: LibraryKernel, profile: KernelProfile) -> Gain | None:
     return (
         left_to_library(profile)
         if operation.shown is product_evidence

@@ -10,7 +10,7 @@ import pytest
 
 from gpuadvise.advisor.backends import driver, driver_library
 from gpuadvise.advisor.catalogue import find
-from gpuadvise.advisor.driver_limits import Difference, differences, driver_limits, with_driver
+from gpuadvise.advisor.driver_limits import LimitDifference, differences, driver_limits, with_driver
 
 
 @pytest.fixture(params=["cuda-python", "library"])
@@ -150,5 +150,5 @@ def test_a_disagreement_is_named_with_both_numbers() -> None:
     limits = find("h200").limits
     attributes = {"max_blocks_per_multiprocessor": 16, "warp_size": 0}
     found = differences(limits, attributes)
-    assert found == (Difference(field="max_blocks_per_sm", model=32, driver=16),)
+    assert found == (LimitDifference(field="max_blocks_per_sm", model=32, driver=16),)
     assert with_driver(limits, attributes).max_blocks_per_sm == 16
