@@ -18,7 +18,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.rules.source.lint import lint_cuda
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.source.diagnostic import LintedFile
+    from gpuadvise.advisor.source.linted_file import LintedFile
 
 
 def linted(data: bytes, path: Path) -> LintedFile | None:

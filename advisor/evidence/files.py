@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.evidence.launches import FileLaunches, ProfiledLaunch
     from gpuadvise.advisor.evidence.sources import SourceEvidence
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.source.diagnostic import LintedFile
+    from gpuadvise.advisor.source.linted_file import LintedFile
     from gpuadvise.advisor.source.text import SourceText
     from gpuadvise.advisor.timelines.case import TimelineCase
 
@@ -57,7 +57,7 @@ class FileEvidence:
 
 def unjudged(data: bytes, file: str) -> LintedFile:
     """Return the source *file* with no fault: nobody looked for any."""
-    from gpuadvise.advisor.source.diagnostic import LintedFile
+    from gpuadvise.advisor.source.linted_file import LintedFile
 
     return LintedFile(file=file, diagnostics=())
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.code import Observation
-    from gpuadvise.advisor.source.diagnostic import LintedFile
+    from gpuadvise.advisor.source.linted_file import LintedFile
     from gpuadvise.advisor.source.text import SourceText
 
 ROLLED = "rolled-loops"

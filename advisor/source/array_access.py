@@ -118,7 +118,7 @@ def _goes_on(context: RuleContext, access: Node, stride: LaneStride) -> bool:
 
 def array_access(context: RuleContext, access: Node) -> ArrayAccess | None:
     """Return what the subscript *access* reaches; None where it is no array of the caller, or not known."""
-    known = context.array_accesses
+    known: dict[int, ArrayAccess | None] = context.answers_of(array_access)
     if access.index not in known:
         known[access.index] = None  # of a pointer that leads to itself nothing is known
         known[access.index] = _reached(context, access)

@@ -1,4 +1,4 @@
-"""Faults seen in a source file: where they stand, the text that would mend them, what could not be read."""
+"""Faults seen in a source file: where they stand, and the text that would mend them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from gpuadvise.advisor.source.suppressions import Suppression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,23 +52,3 @@ class Diagnostic:
     edits: tuple[TextEdit, ...] = ()
     detail: Mapping[str, str] = field(default_factory=dict)
     minor: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintedFile:
-    """What one file holds: faults in the order of the text, and what could not be checked.
-
-    *unparsed* is syntax that the parser does not know, *dropped* are branches of conditional
-    compilation that cannot stand beside the one that was read. A file of *hip* is written for
-    another vendor's compiler, and nothing was checked. *not_understood* says that kernels may
-    stand where the parser could not follow.
-    """
-
-    file: str
-    diagnostics: tuple[Diagnostic, ...]
-    accepted: tuple[Diagnostic, ...] = ()
-    unused: tuple[Suppression, ...] = ()
-    unparsed: tuple[SourceRange, ...] = ()
-    dropped: tuple[SourceRange, ...] = ()
-    hip: bool = False
-    not_understood: bool = False

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.source.cuda_file import CudaFile
-    from gpuadvise.advisor.source.diagnostic import Diagnostic, LintedFile
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.linted_file import LintedFile
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.text import SourceText
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
 from gpuadvise.advisor.source.tree import LOOPS, bare
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
-    from gpuadvise.advisor.source.array_access import ArrayAccess
     from gpuadvise.advisor.source.cuda_file import CudaFile
     from gpuadvise.advisor.source.launches import Launches
     from gpuadvise.advisor.source.scopes import SourceFunction, Variable
@@ -49,7 +48,6 @@ class RuleContext:
     function: SourceFunction
     launches: Launches
     lane_strides: dict[tuple[str, int], LaneStride | None] = field(default_factory=dict)
-    array_accesses: dict[int, ArrayAccess | None] = field(default_factory=dict)
     _variances: Variances | None = field(default=None)
     _calls: dict[str, list[Node]] | None = field(default=None)
     _assigned: dict[tuple[int, bool], set[str]] = field(default_factory=dict)
@@ -59,6 +57,7 @@ class RuleContext:
     differing: dict[int, bool] = field(default_factory=dict)
     questions: int = 0
     compared: set[tuple[str, str]] | None = None
+    _answers: dict[Callable[..., object], dict[Any, Any]] = field(default_factory=dict)
 
     @property
     def variances(self) -> Variances:
@@ -66,6 +65,10 @@ class RuleContext:
         if self._variances is None:
             self._variances = Variances(self.file, self.function)
         return self._variances
+
+    def answers_of(self, question: Callable[..., object]) -> dict[Any, Any]:
+        """Return what *question* has answered of this function so far, by what it was asked of."""
+        return self._answers.setdefault(question, {})
 
     def at(self, node: Node) -> str:
         """Return the characters of *node*."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.evidence.launches import ProfiledLaunch
-    from gpuadvise.advisor.source.diagnostic import LintedFile
+    from gpuadvise.advisor.source.linted_file import LintedFile
     from gpuadvise.advisor.timelines.case import TimelineCase
 
 

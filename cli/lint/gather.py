@@ -19,8 +19,8 @@ from gpuadvise.advisor.engines.processes import Processes
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD
-from gpuadvise.advisor.source.diagnostic import LintedFile
 from gpuadvise.advisor.source.language import is_python, syntax_fault
+from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
 from gpuadvise.advisor.source.notebook import read_notebook
 from gpuadvise.advisor.source.observations import CPP_SUFFIXES, SUFFIXES, holds_device_code

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
-from gpuadvise.advisor.source.diagnostic import LintedFile
 from gpuadvise.advisor.source.launches import Launches
+from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX, read_notebook
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.suppressions import suppressed, suppressions_in

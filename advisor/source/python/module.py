@@ -10,7 +10,7 @@ import re
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
@@ -19,13 +19,12 @@ from gpuadvise.advisor.source.language import MOST_PARTS, syntax_tree
 from gpuadvise.advisor.source.text import most_seconds, too_costly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.source.diagnostic import TextEdit
-    from gpuadvise.advisor.source.python.reads import Read
-    from gpuadvise.advisor.source.python.steps import Steps
-    from gpuadvise.advisor.source.python.tensors import Tensors
     from gpuadvise.advisor.source.text import SourceText
+
+Found = TypeVar("Found")
 
 # Files beyond this are generated; the standard parser takes a hundred times their size.
 LARGEST = 4 << 20
@@ -45,7 +44,7 @@ _BRACKET = re.compile(rb"[][(){}]")
 class PythonModule:
     """One parsed file: *nodes* in the order of a walk, and the node around each.
 
-    *tensors*, *steps* and *reads* are what the first rule that asks has found out.
+    What it takes a walk to find out is `found_once`, by the first rule that asks.
     """
 
     text: SourceText
@@ -58,16 +57,21 @@ class PythonModule:
     functions: set[str] = field(default_factory=set)
     stored: list[tuple[int, str]] = field(default_factory=list)
     names: dict[ast.AST, str] = field(default_factory=dict)
-    tensors: Tensors | None = None
-    steps: Steps | None = None
-    reads: Sequence[Read] | None = None
     # Names that are parameters, counted on, or counted through: not only what is assigned to them.
     changed: set[str] = field(default_factory=set)
     # Whether a name stands for a GPU, followed through so many names before.
     gpu_names: dict[tuple[str, int], bool] = field(default_factory=dict)
     deadline: float = float("inf")  # of the processor's time
     _until_look: int = _LOOKED_AT
+    _found: dict[Callable[[PythonModule], Any], Any] = field(default_factory=dict)
     _loops: dict[ast.AST, ast.For | ast.AsyncFor | ast.While | None] = field(default_factory=dict)
+
+    def found_once(self, find: Callable[[PythonModule], Found]) -> Found:
+        """Return what *find* finds in this file; the first who asks looks."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        found: Found = self._found[find]
+        return found
 
     def bound_in(self, statement: ast.stmt) -> set[str]:
         """Return the names that the lines of *statement* bind."""

@@ -61,14 +61,16 @@ def reads_of(module: PythonModule) -> Sequence[Read]:
 
     Actions that a simulator of the host is to carry out have to be read, and are left out.
     """
-    if module.reads is None:
-        reads = [
-            read
-            for read in _reads_of(module)
-            if not _is_action(module, read.node) and not _is_in_kernel(module, read.node)
-        ]
-        module.reads = sorted(reads, key=lambda read: (read.node.lineno, read.node.col_offset))
-    return module.reads
+    return module.found_once(_reads_in_order)
+
+
+def _reads_in_order(module: PythonModule) -> Sequence[Read]:
+    reads = [
+        read
+        for read in _reads_of(module)
+        if not _is_action(module, read.node) and not _is_in_kernel(module, read.node)
+    ]
+    return sorted(reads, key=lambda read: (read.node.lineno, read.node.col_offset))
 
 
 def _is_in_kernel(module: PythonModule, node: ast.expr) -> bool:

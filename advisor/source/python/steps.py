@@ -264,9 +264,7 @@ class Steps:
 
 def steps_of(module: PythonModule) -> Steps:
     """Return the steps of *module*, found once for all that ask."""
-    if module.steps is None:
-        module.steps = Steps(module)
-    return module.steps
+    return module.found_once(Steps)
 
 
 def loader_of(module: PythonModule, loop: ast.For | ast.AsyncFor) -> ast.expr | None:

@@ -850,9 +850,7 @@ _MOVES = ("to", "cuda", "type")
 
 def tensors_of(module: PythonModule) -> Tensors:
     """Return the values of *module*, walked once for all that ask."""
-    if module.tensors is None:
-        module.tensors = Tensors(module)
-    return module.tensors
+    return module.found_once(Tensors)
 
 
 def moves_to_gpu(module: PythonModule) -> Sequence[tuple[ast.Call, Value | None]]:
