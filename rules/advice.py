@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpuadvise.rules.model import Priority
+
+class Priority(StrEnum):
+    """The guide's own scale: effect times scope."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        """0 for high, 1 for medium, 2 for low: what findings are sorted by."""
+        return _RANKS[self]
+
+
+_RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 
 
 class Confidence(StrEnum):

@@ -19,6 +19,7 @@ from gpuadvise.rules.advice import (
     Missing,
     Outcome,
     Passed,
+    Priority,
     Skipped,
     Undecided,
     Verdict,
@@ -62,22 +63,6 @@ __all__ = (
 )
 
 Description: TypeAlias = "Mapping[str, object]"  # a kernel description, as in kernel.toml
-
-
-class Priority(StrEnum):
-    """The guide's own scale: effect times scope."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-
-    @property
-    def rank(self) -> int:
-        """0 for high, 1 for medium, 2 for low: what findings are sorted by."""
-        return _RANKS[self]
-
-
-_RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 
 
 class Category(StrEnum):
