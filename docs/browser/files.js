@@ -26,6 +26,7 @@ export class Files {
     part("stop").addEventListener("click", () => this.#tool.stop());
     part("save").addEventListener("click", () => this.#save());
     this.#listen();
+    this.#takeOpened();
   }
 
   // Anywhere on the page: a file that misses the box would open in place of it.
@@ -54,6 +55,24 @@ export class Files {
     } catch (error) {
       part("told").textContent = `The example cannot be loaded: ${error.message}`;
     }
+  }
+
+  // Files that open.html has fetched, and the command that its address asked for.
+  async #takeOpened() {
+    const address = new URL(location.href);
+    const command = address.searchParams.get("opened");
+    if (command === null) return;
+    address.searchParams.delete("opened");
+    history.replaceState(null, "", address);
+    const kept = await caches.open("opened-evidence");
+    const files = [];
+    for (const request of await kept.keys()) {
+      const name = decodeURIComponent(new URL(request.url).pathname.split("/").pop());
+      files.push(new File([await (await kept.match(request)).blob()], name));
+    }
+    await caches.delete("opened-evidence");
+    part("words").value = command;
+    this.#take(files);
   }
 
   #takeText() {

@@ -2,6 +2,9 @@ import { Calculator } from "./calculator.js";
 import { Files } from "./files.js";
 import { Tool } from "./tool.js";
 
+// Only open.html may ask another server for a file.
+if (new URLSearchParams(location.search).has("url")) location.replace(`open.html${location.search}`);
+
 const tool = new Tool();
 const calculator = new Calculator(tool);
 new Files(tool);

@@ -364,6 +364,53 @@ def test_an_example_is_answered(page: Page, name: str) -> None:
 HOSTILE = "<img src=x onerror='document.title=\"run\"'><script>top.ran=1</script>"
 
 
+def test_a_link_opens_files_of_another_server_after_a_click(
+    context: BrowserContext, address: str
+) -> None:
+    trace = (ROOT / "cli" / "demo" / "copies.trace.json.gz").read_bytes()
+    page = context.new_page()
+    asked: list[dict[str, str]] = []
+
+    def serve(route: Any) -> None:
+        asked.append(route.request.headers)
+        route.fulfill(body=trace, headers={"Access-Control-Allow-Origin": "*"})
+
+    page.route("https://evidence.example/**", serve)
+    page.goto(f"{address}?url=https://evidence.example/runs/a%20b.json.gz&command=timeline")
+    page.wait_for_selector("#open")
+    assert page.locator("#files li").all_text_contents() == [
+        "https://evidence.example/runs/a%20b.json.gz"
+    ]
+    assert not asked, "nothing is fetched before the click"
+    page.click("#open")
+    page.wait_for_selector("#told[data-code]", timeout=120_000)
+    assert page.locator("#told").text_content() == "a b.json.gz: answered."
+    assert page.input_value("#words") == "timeline"
+    assert "opened" not in page.url
+    (headers,) = asked
+    assert not {"cookie", "referer"} & headers.keys()
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("open.html", "names no file"),
+        ("open.html?url=http://evidence.example/a", "no address that begins with https://"),
+        ("open.html?url=javascript:alert(1)", "no address that begins with https://"),
+        ("open.html?url=https://user@%3Cb%3E", "no address that begins with https://"),
+    ],
+)
+def test_a_link_to_no_file_is_refused(
+    context: BrowserContext, address: str, link: str, words: str
+) -> None:
+    page = context.new_page()
+    page.goto(address + link)
+    page.wait_for_selector("#open:disabled")
+    assert words in (page.locator("#told").text_content() or "")
+    page.close()
+
+
 def test_names_in_dropped_files_are_text(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "kernel.json"
     path.write_text(
@@ -415,8 +462,23 @@ def test_the_keyboard_reaches_every_control(page: Page) -> None:
 def test_axe_finds_nothing(page: Page, scheme: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.emulate_media(color_scheme=scheme)
-    violations = axe.run(page).response["violations"]
-    assert not [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations]
+    assert not violations(axe, page)
+
+
+def test_axe_finds_nothing_on_the_page_that_opens_links(
+    context: BrowserContext, address: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = context.new_page()
+    page.goto(f"{address}open.html?url=https://evidence.example/a")
+    assert not violations(axe, page)
+    page.close()
+
+
+def violations(axe: Any, page: Page) -> list[tuple[str, list[str]]]:
+    """Return what axe finds, with the elements where it does."""
+    broken = axe.run(page).response["violations"]
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in broken]
 
 
 def test_a_telephone_needs_no_sideways_scroll(page: Page, evidence: Path) -> None:
