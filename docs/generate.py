@@ -17,6 +17,8 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import gallery
+
 from gpuadvise.advisor.catalogue.keys import table
 from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
@@ -50,6 +52,7 @@ DOCS = Path(__file__).parent
 FOLDER = DOCS / "rules"
 SCHEMAS = DOCS.parent / "cli" / "schemas"
 SITE = DOCS.parent / "mkdocs.yml"
+PICTURES = DOCS / "pictures"
 # Sections of both editions: what they are about, and rules or a reason beyond the citations.
 GUIDE = tomllib.loads((DOCS / "sections.toml").read_text(encoding="utf-8"))
 SECTIONS = GUIDE["old"]
@@ -84,6 +87,9 @@ def main() -> None:
     for path, text in shared_files().items():
         (DOCS / "share" / path).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / "share" / path).write_text(text, encoding="utf-8", newline="\n")
+    PICTURES.mkdir(exist_ok=True)
+    for name, picture in gallery.pictures().items():
+        (PICTURES / name).write_bytes(picture)
     (DOCS.parent / "llms.txt").write_text(llms(), encoding="utf-8", newline="\n")
 
 
@@ -318,6 +324,7 @@ def description_example() -> str:
 # The parts of pages that are written, by the name in the mark before them.
 PARTS = {
     "commands": commands_table,
+    "the gallery": gallery.markdown,
     "the glossary": glossary,
     "errors": errors,
     "Xids": xids,

@@ -1,6 +1,6 @@
 """Build the whole site into build/site: the pages of docs/, and the program for the page docs/browser.
 
-    pip install --group site && python docs/site.py
+    pip install . --group site && python docs/site.py
 
 That page needs Python as WebAssembly (Pyodide), the grammar of CUDA and the wheel of this checkout.
 They are fetched with npm and pip, each of a pinned version and checked by its hash, kept in
@@ -85,6 +85,7 @@ def main() -> None:
     folder: Path | None = parser.parse_args().runtime
     if folder is None:
         run(sys.executable, "-m", "mkdocs", "build", "--strict")
+        run(sys.executable, "docs/gallery.py", SITE / "gallery")
         folder = SITE / "browser"
     else:
         copy_page(folder)

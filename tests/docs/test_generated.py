@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,14 @@ from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.sources import OLD_GUIDE
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
+sys.path.insert(0, str(DOCS))  # where it finds gallery.py
 SPEC = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
 assert SPEC is not None
 assert SPEC.loader is not None
 generate = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(generate)
 PAGES: dict[str, str] = generate.pages()
+PICTURES: dict[str, bytes] = generate.gallery.pictures()
 
 
 def test_the_folder_holds_exactly_the_generated_pages() -> None:
@@ -47,6 +50,12 @@ def test_the_files_of_an_installation_are_up_to_date() -> None:
     ) == sorted(made)
     for path, text in made.items():
         assert (share / path).read_text(encoding="utf-8") == text, "run python docs/generate.py"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (DOCS / "pictures").iterdir()))
+def test_a_picture_is_up_to_date(name: str) -> None:
+    assert sorted(p.name for p in (DOCS / "pictures").iterdir()) == sorted(PICTURES)
+    assert (DOCS / "pictures" / name).read_bytes() == PICTURES[name], "run python docs/generate.py"
 
 
 def test_every_link_of_the_index_leads_somewhere() -> None:
