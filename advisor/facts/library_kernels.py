@@ -181,6 +181,7 @@ def is_product(name: str) -> bool:
 _HEAD = r"(?:<unnamed>|\(anonymous namespace\)|[^<(])*"
 
 
+@lru_cache(maxsize=64)  # each finding of a kernel asks, one after the other
 def base_name(kernel: str) -> str:
     """Return a kernel's name without what pages, reports and sources write differently.
 
