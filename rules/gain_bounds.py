@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, assert_never
 
 from gpuadvise.advisor.facts.busy import peak_of
+from gpuadvise.advisor.facts.limit_words import unit_words
 from gpuadvise.advisor.facts.limiter import (
     AT_ROOF,
     IMPOSSIBLE,
@@ -26,7 +27,6 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Gain, GainKind
-from gpuadvise.rules.limit_words import unit_words
 from gpuadvise.rules.model import Family, Priority
 from gpuadvise.rules.report import priority_of
 from gpuadvise.rules.thresholds import LARGEST_GAIN

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.facts.limiter import (
     AT_ROOF,
     AtRoof,
@@ -19,7 +20,6 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.rules.advice import Advice, Passed
-from gpuadvise.rules.limit_words import limit_sentence
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import OF_MACHINE
 from gpuadvise.advisor.facts.counters import CounterGroup
+from gpuadvise.advisor.facts.limit_words import limit_object, limit_sentence, unit_words
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_seconds, show_share
 from gpuadvise.cli import not_judged
@@ -23,7 +24,6 @@ from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.expectation import exponents_of
-from gpuadvise.rules.limit_words import limit_object, limit_sentence, unit_words
 from gpuadvise.rules.model import GainKind, Priority
 from gpuadvise.rules.report import (
     ProfiledShape,

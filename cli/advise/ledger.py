@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.timelines.communication import communicates
@@ -12,7 +13,6 @@ from gpuadvise.cli.blocks import Cell, Column, Line, Table
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.ledger import UNPROFILED, BoundClass, ledger
-from gpuadvise.rules.limit_words import limit_sentence
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from masked_counters import masked, page
 
+from gpuadvise.advisor.facts.limit_words import unit_words
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.rules.limit_words import unit_words
 
 if TYPE_CHECKING:
     from pathlib import Path

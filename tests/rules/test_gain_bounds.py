@@ -16,10 +16,10 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
+from gpuadvise.advisor.facts.limit_words import stall_words, unit_words
 from gpuadvise.advisor.facts.limiter import filled_share
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.memory.number_types import NumberType
-from gpuadvise.rules.limit_words import stall_words, unit_words
 
 
 def local(requests: float, sectors: float) -> WarpRequests:

@@ -13,12 +13,12 @@ from gpuadvise.advisor.catalogue import find
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests, WarpRequests
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound, limiter_of
 from gpuadvise.advisor.facts.timing import Pipeline
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.gain_bounds import bounded_by_start
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.limit_words import limit_sentence
 from gpuadvise.rules.model import Advice, Gain
 
 if TYPE_CHECKING:

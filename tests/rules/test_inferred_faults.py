@@ -8,8 +8,8 @@ import pytest
 from judged_profiles import priority
 
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, ProfilerRule, WarpRequests
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.facts.limiter import limiter_of
-from gpuadvise.rules.limit_words import limit_sentence
 
 # A copy by 4-byte words as its details page shows it: 61 % of DRAM, 119 bytes per memory slot.
 COPY = KernelProfile(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.description.devices import from_catalogue
 from gpuadvise.advisor.description.reader import described
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.limit_words import limit_sentence
 
 if TYPE_CHECKING:
     from gpuadvise.rules.report import Report

@@ -11,6 +11,7 @@ from judged_profiles import KERNEL
 from masked_counters import masked, page
 
 from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.facts.limiter import (
     BY_LOADS,
     AtRoof,
@@ -26,7 +27,6 @@ from gpuadvise.advisor.profiles.metrics import page_profile
 from gpuadvise.advisor.profiles.ncu_csv import read_launches
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.limit_words import limit_sentence
 from gpuadvise.rules.missing_counters import HOW
 from gpuadvise.rules.model import (
     PASSED,

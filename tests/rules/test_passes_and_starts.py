@@ -16,6 +16,7 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.facts.limiter import (
     AtRoof,
     Imbalance,
@@ -27,7 +28,6 @@ from gpuadvise.advisor.facts.limiter import (
 )
 from gpuadvise.advisor.facts.report_launches import OtherLaunch
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
-from gpuadvise.rules.limit_words import limit_sentence
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
 WORDS = WarpRequests(requests=6.3e6, sectors=25.2e6, used_bytes=32.0)

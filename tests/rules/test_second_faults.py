@@ -23,13 +23,13 @@ from gpuadvise.advisor.facts.library_kernels import (
     in_single_precision,
     loads_single_halves,
 )
+from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.facts.limiter import AtRoof, limiter_of
 from gpuadvise.advisor.facts.timeline import TracedRun
 from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.gain_bounds import admits
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.limit_words import limit_sentence
 from gpuadvise.rules.model import Family
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
