@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.workload import MEMORY_WAITS, atomic_kinds, blocks_of
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.thresholds import MOST_SECTORS
-from gpuadvise.rules.workload import MEMORY_WAITS, atomic_kinds, blocks_of
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

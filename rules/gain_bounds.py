@@ -19,11 +19,11 @@ from gpuadvise.advisor.facts.limiter import (
     LatencyBound,
     TooLittleWork,
     UnknownLimiter,
-    active_share,
     unread_units,
 )
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import at_work
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Gain, GainKind
@@ -121,11 +121,6 @@ def _holds_each_block(profile: KernelProfile, family: Family) -> bool:
         return (profile.spill_requests or 0.0) >= _MANY_SPILLS * (profile.instructions or math.inf)
     wait = profile.top_stall
     return family is Family.BANKS and wait is not None and wait[0] in _SHARED_WAITS
-
-
-def at_work(profile: KernelProfile, share: float) -> float:
-    """Return the *share* of an SM's time that one of its units is busy, of the time that the SM works."""
-    return min(1.0, share / (active_share(profile) or 1.0))
 
 
 def near_roof(limiter: Limiter | None) -> bool:
@@ -381,16 +376,3 @@ def left_over(what: str, share: float) -> Gain:
 def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
     after = {unit: relief.get(unit, share) for unit, share in shares.items()}
     return max(after.items(), key=lambda item: item[1])
-
-
-def relieved(profile: KernelProfile, factor: float, *units: str) -> dict[str, float]:
-    """Return how busy *units* are for the same time with *factor* times less to do."""
-    shares = profile.unit_shares
-    return {unit: shares[unit] / factor for unit in units if unit in shares}
-
-
-def sm_units(profile: KernelProfile) -> tuple[str, ...]:
-    """Return the units of the SM, by name."""
-    return tuple(
-        unit for unit in profile.unit_shares if unit not in (Unit.DRAM, Unit.L2, Unit.MEMORY)
-    )

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import has_shared_memory, relieved, requests_to_memory
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Priority
-from gpuadvise.rules.workload import has_shared_memory, requests_to_memory
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

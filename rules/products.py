@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import bytes_per_load, relieved, sm_units
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Evidence, Undecided, undecided
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import busy_words, relieved, sm_units
+from gpuadvise.rules.gain_bounds import busy_words
 from gpuadvise.rules.thresholds import NO_TENSOR
-from gpuadvise.rules.workload import bytes_per_load
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -14,17 +14,16 @@ from gpuadvise.advisor.facts.limiter import (
 )
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.memory.transactions import SECTOR
-from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.streaming import FROM_DRAM, REQUESTS
-from gpuadvise.rules.workload import (
+from gpuadvise.advisor.facts.workload import (
     bytes_per_load,
     global_requests,
     has_shared_memory,
     l1_hits,
-    shared_memory_share,
     waits_for,
 )
+from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.streaming import FROM_DRAM, REQUESTS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -185,9 +184,3 @@ def _staged(profile: KernelProfile) -> bool:
 def names_local_memory(profile: KernelProfile) -> bool:
     """Return whether registers are spilled, or loads of local memory use sectors in part."""
     return bool(profile.spill_requests or profile.local_loads.used_bytes)
-
-
-def busy_with_conflicts(profile: KernelProfile, share: float) -> bool:
-    """Return whether bank conflicts alone are half of L1's *share*."""
-    conflicts = (profile.shared_wavefronts or 0.0) - (profile.shared_wavefronts_ideal or 0.0)
-    return (shared_memory_share(profile, conflicts) or 0.0) > share / 2

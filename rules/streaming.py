@@ -6,22 +6,22 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound, LatencyBound
+from gpuadvise.advisor.facts.shared_memory import shared_memory_share
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.atomics import waits_for_atomics
-from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS
-from gpuadvise.rules.workload import (
+from gpuadvise.advisor.facts.workload import (
     MEMORY_WAITS,
     atomic_kinds,
     blocks_of,
     global_requests,
     is_short,
     l1_hits,
-    shared_memory_share,
     waits_for,
 )
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.atomics import waits_for_atomics
+from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

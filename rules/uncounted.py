@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import (
+    dram_bytes_per_request,
+    has_shared_memory,
+    requests_to_memory,
+    waits_for,
+)
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.streaming import ONE_WORD, draws_on_dram
 from gpuadvise.rules.thresholds import COALESCED, MEMORY_BY_WORDS, MOST_OF_THE_TIME, WORD
-from gpuadvise.rules.workload import has_shared_memory, requests_to_memory, waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -47,12 +52,6 @@ _BYTE_POINTER = r"\b((un)?signed char|u?int8_t)\b[^,()]{0,20}\*"
 def takes_bytes(profile: KernelProfile) -> bool:
     """Return whether a parameter of the kernel points to numbers of one byte."""
     return bool(re.search(_BYTE_POINTER, profile.kernel.partition("(")[2]))
-
-
-def dram_bytes_per_request(profile: KernelProfile) -> float | None:
-    """Return the bytes of DRAM traffic per instruction that the SMs' pipes to memory took, at least."""
-    requests = requests_to_memory(profile)
-    return None if requests is None or profile.dram_bytes is None else profile.dram_bytes / requests
 
 
 def looks_narrow(profile: KernelProfile) -> bool:

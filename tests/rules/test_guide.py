@@ -35,7 +35,6 @@ MOST_LINES = 200  # of a file that holds a rule
 LONGER = {
     "idle_gaps": 250,
     "narrow_loads": 243,
-    "bank_conflicts": 257,
     "implicit_double": 269,
     "latency_bound": 273,
     "integer_division": 276,

@@ -14,7 +14,7 @@ from gpuadvise.advisor.facts.kernel_profile import (
     SharedRequests,
     WarpRequests,
 )
-from gpuadvise.rules.gain_bounds import at_work
+from gpuadvise.advisor.facts.workload import at_work
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
 WHOLE = WarpRequests(requests=1e6, sectors=4e6, used_bytes=32.0)

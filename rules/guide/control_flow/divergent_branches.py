@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import MEMORY_WAITS, relieved, sm_units
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.workload import MEMORY_WAITS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation

@@ -14,6 +14,7 @@ from gpuadvise.advisor.facts.limiter import (
     UnknownLimiter,
 )
 from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.workload import is_long
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -23,7 +24,6 @@ from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import MEMORY_BY_WORDS
-from gpuadvise.rules.workload import is_long
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -8,13 +8,14 @@ from gpuadvise.advisor.facts.limit_words import stall_action, stall_words, unit_
 from gpuadvise.advisor.facts.limiter import BARRIERS, SHORT, AtRoof, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import bytes_per_load, is_short, relieved, sm_units
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import near_roof, relieved, sm_units
+from gpuadvise.rules.gain_bounds import near_roof
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide, programming_guide
@@ -26,7 +27,6 @@ from gpuadvise.rules.thresholds import (
     WIDEST,
     WORD,
 )
-from gpuadvise.rules.workload import bytes_per_load, is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import SHORT
+from gpuadvise.advisor.facts.workload import blocks_of
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -15,7 +16,6 @@ from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import NOTICEABLE, STARTING
 from gpuadvise.rules.traced import held_by, idle_gain, idle_of, line_of
-from gpuadvise.rules.workload import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,6 +14,7 @@ from gpuadvise.advisor.facts.limiter import (
     active_share,
     filled_share,
 )
+from gpuadvise.advisor.facts.workload import is_long, is_short
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
@@ -21,7 +22,6 @@ from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.guide.execution.serial_last_block import last_block_alone
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.workload import is_long, is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved, sm_units
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Confidence, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import guide
 

@@ -14,6 +14,7 @@ from gpuadvise.advisor.facts.limiter import (
     active_share,
     filled_share,
 )
+from gpuadvise.advisor.facts.workload import is_short
 from gpuadvise.advisor.occupancy.clusters import resident_clusters
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.quantity import show_share
@@ -23,7 +24,6 @@ from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.gain_bounds import near_roof
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.workload import is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

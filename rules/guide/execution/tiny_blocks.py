@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import block_starts
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved, sm_units
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.occupancy.model import most_blocks
 from gpuadvise.advisor.prose import capitalized, plural
@@ -14,7 +15,6 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
+from gpuadvise.advisor.facts.workload import blocks_of
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -13,7 +14,6 @@ from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.libraries import INSIDE_SM, left_to_same_bytes, may_be_replaced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.workload import blocks_of
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved, waits_for
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Evidence, Verdict
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.workload import waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation

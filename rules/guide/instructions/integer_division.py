@@ -10,12 +10,12 @@ from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised
 from gpuadvise.rules.sources import guide

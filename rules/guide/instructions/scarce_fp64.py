@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, of_device, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 

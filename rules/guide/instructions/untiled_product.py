@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import has_shared_memory
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Undecided, Verdict, undecided
@@ -15,7 +16,6 @@ from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.products import counts_multiply_adds
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import NO_TENSOR
-from gpuadvise.rules.workload import has_shared_memory
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

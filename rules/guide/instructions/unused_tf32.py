@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.workload import is_short
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Undecided, Verdict
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
@@ -19,7 +20,6 @@ from gpuadvise.rules.products import (
 )
 from gpuadvise.rules.sources import cited, guide
 from gpuadvise.rules.thresholds import CLEARLY_FASTER, CUBLAS_REACHES
-from gpuadvise.rules.workload import is_short
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import atomic_kinds, relieved
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
@@ -15,13 +16,9 @@ from gpuadvise.rules.atomics import (
     queue_unseen,
 )
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.guide.memory.shared_atomic_contention import fills_shared_memory
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
-from gpuadvise.rules.workload import (
-    atomic_kinds,
-)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

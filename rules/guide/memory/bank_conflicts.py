@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import AT_ROOF, L2_AT_ROOF, AtRoof
-from gpuadvise.advisor.facts.stalls import Stall
-from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.memory.banks import Conflicts, bank_conflicts
+from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.shared_memory import (
+    conflict_share,
+    memory_limits_as_well,
+    shared_memory_waits,
+    without_conflicts,
+)
+from gpuadvise.advisor.facts.workload import is_short, shared_requests
+from gpuadvise.advisor.memory.banks import bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
@@ -17,10 +21,9 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.gain_bounds import at_work
+from gpuadvise.rules.gain_bounds import left_over
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.workload import is_short, shared_memory_share
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-_WAITS = (Stall.SHORT_SCOREBOARD, Stall.MIO_THROTTLE)
 FREE = number(1, "conflict degree", "ways", "guide 10.2.3.1")
 EFFICIENT = number(
     0.8,
@@ -71,6 +73,9 @@ def _described(access: Access, device: Device) -> Advice | None:
     cost = bank_conflicts(pattern_of(access), device.capability)
     if cost.degree <= FREE:
         return None
+    # Two passes instead of one seldom show in the time of kernels there.
+    capability = (device.capability.major, device.capability.minor)
+    hardly_shows = capability == _HARDLY_SHOWN_ON and cost.degree < _SHOWN_FROM
     return Advice(
         message=(
             f'A warp\'s access "{access.name}" to {in_words(access)} is a {cost.degree}-way bank '
@@ -81,22 +86,12 @@ def _described(access: Access, device: Device) -> Advice | None:
             derived("conflict degree", cost.degree, "ways"),
             derived("passes", cost.wavefronts, "passes"),
         ),
-        gain=_gain(cost),
-        priority=Priority.LOW if _hardly_shows(cost, device) else None,
-    )
-
-
-def _hardly_shows(cost: Conflicts, device: Device) -> bool:
-    """Return whether two passes instead of one seldom show in the time of kernels on *device*."""
-    capability = (device.capability.major, device.capability.minor)
-    return capability == _HARDLY_SHOWN_ON and cost.degree < _SHOWN_FROM
-
-
-def _gain(cost: Conflicts) -> Gain:
-    return Gain(
-        kind=GainKind.SHARED_MEMORY_TIME,
-        upper_bound=cost.wavefronts / cost.ideal_wavefronts,
-        how=f"passes / passes without conflict = {cost.wavefronts} / {cost.ideal_wavefronts}",
+        gain=Gain(
+            kind=GainKind.SHARED_MEMORY_TIME,
+            upper_bound=cost.wavefronts / cost.ideal_wavefronts,
+            how=f"passes / passes without conflict = {cost.wavefronts} / {cost.ideal_wavefronts}",
+        ),
+        priority=Priority.LOW if hardly_shows else None,
     )
 
 
@@ -117,21 +112,20 @@ def _padding(access: Access, device: Device) -> str:
         )
     return (
         f"Add {plural(pad, 'element')} to each row: a stride of {access.stride + pad} instead of "
-        f"{access.stride} has no conflict. For a 32 x 32 tile of 4-byte words declare "
-        "tile[32][33]."
+        f"{access.stride} has no conflict. For a 32 x 32 tile of 4-byte words declare tile[32][33]."
     )
 
 
 def _profiled(efficiency: float, profile: KernelProfile | None, limiter: Limiter | None) -> Advice:
     return Advice(
         message=(
-            f"The profile counts {show_number(1 / max(efficiency, 1e-3))} shared-memory passes for each "
-            f"one that the accesses need ({show_share(efficiency)})."
+            f"The profile counts {show_number(1 / max(efficiency, 1e-3))} shared-memory passes for each one that "
+            f"the accesses need ({show_share(efficiency)})."
         ),
         action=_profiled_action(profile),
         evidence=(profiled("passes needed / passes taken", efficiency, "share"),),
         gain=_profiled_gain(efficiency, profile, limiter),
-        relief=_relief(profile, efficiency) if profile else None,
+        relief=without_conflicts(profile, efficiency) if profile else None,
         priority=_priority(profile, efficiency, limiter),
     )
 
@@ -141,42 +135,22 @@ def _profiled_gain(
 ) -> Gain:
     """Return what fewer passes win: where L1 has room, no more than warps wait for shared memory."""
     passes = 1 / max(efficiency, 1 / 32)
-    waits = _waits(profile) if profile and not isinstance(limiter, AtRoof) else None
+    waits = shared_memory_waits(profile) if profile and not isinstance(limiter, AtRoof) else None
     if waits is None or waits >= 1 - 1 / passes:
         return Gain(
             kind=GainKind.SHARED_MEMORY_TIME, upper_bound=passes, how="passes taken / passes needed"
         )
-    return Gain(
-        kind=GainKind.KERNEL_TIME,
-        upper_bound=1 / (1 - waits),
-        how=f"{show_share(waits)} of a warp's time goes to shared memory: 1 / {show_number(1 - waits)}",
-    )
-
-
-def _waits(profile: KernelProfile) -> float | None:
-    """Return the share of a warp's time in which it waits for shared memory; None where others hide it.
-
-    Warps of one block also wait for each other at barriers. A page that names the longest wait alone, or
-    an L1 that is busy while the SM works, does not tell.
-    """
-    block = profile.block or (0, 0, 0)
-    if len(profile.stalls) <= 1 or at_work(profile, profile.l1_busy or 1.0) >= AT_ROOF:
-        return None
-    kinds = (*_WAITS, Stall.BARRIER) if math.prod(block) > WARP_SIZE else _WAITS
-    return sum(profile.stalls.get(kind, 0.0) for kind in kinds)
+    return left_over(f"{show_share(waits)} of a warp's time goes to shared memory", 1 - waits)
 
 
 def _profiled_action(profile: KernelProfile | None) -> str:
     """Return what to do: atomics on one word are served in turn, whatever the padding."""
-    if profile is not None:
-        ways = (profile.shared_loads, profile.shared_stores)
-        loads_and_stores = sum(way.requests or 0.0 for way in ways)
-        if (profile.shared_atomics or 0.0) > loads_and_stores:
-            return (
-                "Most of the accesses are atomics, and those of one warp on one word are served in turn: give "
-                "each warp its own copy of the counters, or add up equal keys first (__match_any_sync(), "
-                "__reduce_add_sync())."
-            )
+    if profile is not None and (profile.shared_atomics or 0.0) > shared_requests(profile):
+        return (
+            "Most of the accesses are atomics, and those of one warp on one word are served in turn: give "
+            "each warp its own copy of the counters, or add up equal keys first (__match_any_sync(), "
+            "__reduce_add_sync())."
+        )
     return (
         "Find the access in the profile (ncu --page source, L1 wavefronts shared), then pad "
         "its rows: `gpuadvise banks --stride N` names the smallest padding."
@@ -187,33 +161,17 @@ def _priority(
     profile: KernelProfile | None, efficiency: float, limiter: Limiter | None
 ) -> Priority | None:
     """Return low where the passes that conflicts add take little of the time, or the launch is brief."""
-    if profile is not None and is_short(profile):
-        return Priority.LOW
-    if profile is not None and _next_at_roof(profile, limiter):
-        return Priority.LOW
-    shared = shared_memory_share(profile) if profile else None
-    if profile is None or shared is None or isinstance(limiter, AtRoof):
+    if profile is None:
         return None
-    return Priority.LOW if at_work(profile, shared * (1 - efficiency)) < COSTLY else None
+    if is_short(profile) or memory_limits_as_well(profile, limiter):
+        return Priority.LOW
+    added = conflict_share(profile, efficiency)
+    return Priority.LOW if added < COSTLY and not isinstance(limiter, AtRoof) else None
 
 
-def _next_at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
-    """Return whether L2 and device memory are at their roofs as well, and warps rather wait for these: no padding lifts them."""
-    at_l1 = isinstance(limiter, AtRoof) and limiter.unit not in (Unit.DRAM, Unit.L2)
-    l2, dram = profile.l2_busy or 0.0, profile.dram_busy or 0.0
-    for_shared = sum(profile.stalls.get(kind, 0.0) for kind in _WAITS)
-    waits_elsewhere = for_shared <= profile.stalls.get(Stall.LONG_SCOREBOARD, 0.0)
-    return at_l1 and l2 >= L2_AT_ROOF and dram >= AT_ROOF and waits_elsewhere
-
-
-def _relief(profile: KernelProfile, efficiency: float) -> dict[str, float]:
-    """Return how busy L1 is without the passes that conflicts add."""
-    share = profile.unit_shares.get(Unit.L1_SHARED)
-    shared = shared_memory_share(profile)
-    if share is None:
-        return {}
-    left = max(0.0, share - (share if shared is None else shared) * (1 - efficiency))
-    return {Unit.L1_SHARED: left, Unit.MEMORY: left}
+def _walk(stride: int, name: str = "tile[x][y]") -> dict[str, object]:
+    access = {"name": name, "space": "shared", "word": 4, "stride": stride}
+    return {"gpu": "h200", "accesses": [access]}
 
 
 RULE = Rule(
@@ -235,23 +193,8 @@ RULE = Rule(
     check=check,
     either=("shared_accesses", "bank_efficiency"),
     examples=Examples(
-        fires={
-            "gpu": "h200",
-            "accesses": [{"name": "tile[x][y]", "space": "shared", "word": 4, "stride": 32}],
-        },
-        quiet={
-            "gpu": "h200",
-            "accesses": [{"name": "tile[x][y]", "space": "shared", "word": 4, "stride": 33}],
-        },
-        edges=(
-            {
-                "gpu": "h200",
-                "accesses": [{"name": "s[2 * i]", "space": "shared", "word": 4, "stride": 2}],
-            },
-            {
-                "gpu": "h200",
-                "accesses": [{"name": "s[0]", "space": "shared", "word": 4, "stride": 0}],
-            },
-        ),
+        fires=_walk(32),
+        quiet=_walk(33),
+        edges=(_walk(2, "s[2 * i]"), _walk(0, "s[0]")),
     ),
 )

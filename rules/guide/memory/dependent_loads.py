@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import l1_hits, relieved, waits_for
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.advisor.thresholds import number
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import STARTING
-from gpuadvise.rules.workload import follows_chains, l1_hits
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -22,6 +22,63 @@ if TYPE_CHECKING:
 _LINKS = number(
     2.0, "words loaded per word of data, one of them a link", "words", "a node of a list"
 )
+
+
+CHAINED = number(
+    0.22,
+    "loads of chains whose addresses are loaded",
+    "share of instructions",
+    "measured in eight kernels that walk lists or chains on an H100 and H200s: 0.24 to 0.47",
+    LaunchSet.SEVENTH,
+)
+_CHAINED_WAIT = number(
+    0.95,
+    "wait for such loads",
+    "share of a warp's time",
+    "measured in eight such kernels: 0.967 to 0.99",
+    LaunchSet.SEVENTH,
+)
+_ONE_WORD = number(
+    4.5,
+    "bytes used of a sector by such loads, at most",
+    "bytes",
+    "measured in eight such kernels: 4 to 4.3. Indices that are read in order beside what they point to use more",
+    LaunchSet.SEVENTH,
+)
+CHAINED_HITS = number(
+    0.6,
+    "such loads that L1 has, at most",
+    "share",
+    "measured in eight such kernels: 0 to 0.49, for a node has its link beside its value; 0.82 or more where threads walk rows",
+    LaunchSet.SEVENTH,
+)
+_APART = number(
+    4.0, "sectors per request of lanes that each walk a chain", "sectors", "our judgement"
+)
+
+
+def follows_chains(profile: KernelProfile) -> bool | None:
+    """Return whether the address of a load seems to be what the one before brought: lists, trees, chains.
+
+    Hardly an instruction stands between loads, each uses a word of a sector of which L1 has nothing else
+    that is asked for, and warps wait for nothing but them. None where the page does not tell.
+    """
+    wait = profile.top_stall
+    if wait is not None and not waits_for(profile, Stall.LONG_SCOREBOARD, share=_CHAINED_WAIT):
+        return False
+    loads, hits = profile.global_loads, l1_hits(profile)
+    instructions = profile.instructions or 0.0
+    counted = loads.requests is not None and instructions > 0
+    every = (loads.requests or 0.0) / instructions if counted else None
+    signs = (
+        every is None or every >= CHAINED,
+        loads.used_bytes is None or 0 < loads.used_bytes <= _ONE_WORD,
+        loads.sectors_per_request is None or loads.sectors_per_request >= _APART,
+        hits is None or hits <= CHAINED_HITS,
+    )
+    if not all(signs):
+        return False
+    return None if None in (every, loads.used_bytes, hits, wait) else True
 
 
 def check(profile: KernelProfile) -> Verdict:

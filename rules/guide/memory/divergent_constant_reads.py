@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved, waits_for
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import given, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.workload import waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access

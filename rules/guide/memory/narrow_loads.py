@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import IssueBound, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import bytes_per_load, dram_bytes_per_request, relieved
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
@@ -13,7 +14,6 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.streaming import (
@@ -25,8 +25,7 @@ from gpuadvise.rules.streaming import (
     wider_loads_may_help,
 )
 from gpuadvise.rules.thresholds import COALESCED, HALF_WORD, WIDEST, WORD
-from gpuadvise.rules.uncounted import dram_bytes_per_request, looks_narrow, takes_bytes
-from gpuadvise.rules.workload import bytes_per_load
+from gpuadvise.rules.uncounted import looks_narrow, takes_bytes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

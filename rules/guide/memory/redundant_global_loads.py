@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import has_shared_memory, l1_hits, relieved, waits_for
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.guide.memory.refetched_texels import fetches_again
 from gpuadvise.rules.guide.memory.small_tiles import operands_anew
 from gpuadvise.rules.guide.memory.unstaged_reuse import TILE_OR_OCCUPANCY
@@ -26,7 +26,6 @@ from gpuadvise.rules.reuse import (
 )
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import LONG_WAIT
-from gpuadvise.rules.workload import has_shared_memory, l1_hits, waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Reuse

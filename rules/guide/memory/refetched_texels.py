@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved, waits_for
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.reuse import FOUND, asked_again
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import LONG_WAIT
-from gpuadvise.rules.workload import waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import (
+    MEMORY_WAITS,
+    atomic_kinds,
+    has_shared_memory,
+    relieved,
+    waits_for,
+)
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -18,13 +25,11 @@ from gpuadvise.rules.atomics import (
     updates_per_sector,
 )
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.guide.memory.shared_atomic_contention import fills_shared_memory
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.thresholds import LONG_WAIT, MOST_SECTORS
 from gpuadvise.rules.uncounted import names_no_access
-from gpuadvise.rules.workload import MEMORY_WAITS, atomic_kinds, has_shared_memory, waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
+from gpuadvise.advisor.facts.shared_memory import busy_with_conflicts
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import l1_hits, relieved, waits_for
 from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Undecided, Verdict, undecided
 from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.reuse import FOUND, asked_again, busy_with_conflicts
+from gpuadvise.rules.reuse import FOUND, asked_again
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import LONG_WAIT
-from gpuadvise.rules.workload import l1_hits, waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import coalesced, pattern_of
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.memory.remedies import padded_element
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
-from gpuadvise.rules.gain_bounds import relieved
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.workload import is_long, relieved, sm_units, waits_for
 from gpuadvise.advisor.memory.remedies import padded_pitch, row_sectors
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given, profiled
-from gpuadvise.rules.gain_bounds import relieved, sm_units
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import MEMORY_BY_WORDS, WIDEST, WORD
-from gpuadvise.rules.workload import is_long, waits_for
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
