@@ -261,7 +261,8 @@ def _instead(content: bytes, error: Exception) -> str:
 def broken_json(error: Exception) -> str:
     """Return what is wrong with a text that begins as JSON, and where."""
     if isinstance(error, json.JSONDecodeError):
-        return f"broken JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        fault = error.msg.removesuffix(" at")  # "Unterminated string starting at"
+        return f"broken JSON: {fault} at line {error.lineno}, column {error.colno}"
     if isinstance(error, RecursionError):
         return "JSON that nests too deeply"
     if isinstance(error, UnicodeDecodeError):
