@@ -100,7 +100,8 @@ def _tagged(name: str, file: str | None) -> Iterator[str]:
     with kept_pipes((file,)):
         content = read_small(file, largest=LARGEST)
         command = _command_of(content, file)
-        saved_answer(file, command=command, option="baseline tag", named=False)
+        answer = saved_answer(file, command=command, option="baseline tag", named=False)
+        _compared(answer, command, quoted_path(file))
     path = tagged_file(name, command)
     try:
         if file != "-" and os.path.exists(path) and os.path.samefile(path, file):
@@ -176,7 +177,22 @@ def _shown(name: str) -> Iterator[str]:
         yield f"{each.command}: {_described(each)}\n"
         if os.path.exists(each.path):
             answer = saved_answer(each.path, command=each.command, option=name, named=False)
+            _compared(answer, each.command, quoted_path(each.path))
             yield from (f"  {line}\n" for line in _content(answer))
+
+
+def _compared(answer: dict[str, Any], command: str, name: str) -> list[Any]:
+    """Return what gates compare with in an answer of *command*; raises BadInput where it has none."""
+    holder, key = answer, "findings"
+    if command == "kernels":
+        holder, key = answer.get("result") or {}, "kernels"
+    records = holder.get(key) if isinstance(holder, dict) else None
+    if not isinstance(records, list):
+        raise BadInput(
+            f"{name} is no whole answer of `gpuadvise {command} --json`: it has no {key}.",
+            hint=f"Save it again with: gpuadvise {command} ... --json > FILE",
+        )
+    return records
 
 
 def _content(answer: dict[str, Any]) -> Iterator[str]:
