@@ -9,15 +9,19 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted, quoted_path
 
 _MOST_SECONDS = 60.0
-# Nothing of a repository's own settings may start a program: only objects are read.
+# Nothing of a repository's own settings may start a program or ask another machine: only objects that
+# are here are read. A clone without file contents would fetch them through the command of its settings.
 _GIT = ("git", "-c", "core.fsmonitor=false", "--no-optional-locks", "--no-replace-objects")
+_ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+# What git says of a folder outside of a repository, and of one in another user's.
+_OUTSIDE, _OF_ANOTHER_USER = b"not a git repository", b"dubious ownership"
 
 
 def content_in(commit: str, path: str) -> bytes | None:
     """Return the content of the file *path* in *commit*, None where it was not there.
 
     Raises BadInput where *path* lies in no repository, or *commit* is none of it, and Unavailable
-    where git is not installed or does not answer.
+    where git is not installed or does not answer, or the repository has lost that content.
     """
     folder, name = os.path.split(path)
     folder = folder or "."
@@ -28,22 +32,35 @@ def content_in(commit: str, path: str) -> bytes | None:
     if commit.startswith("-"):  # git would take it for an option
         raise unknown
     content = _git(folder, "cat-file", "blob", f"{commit}:./{name}")
-    if (
-        content is None
-        and _git(folder, "rev-parse", "--quiet", "--verify", f"{commit}^{{commit}}") is None
-    ):
-        if _git(folder, "rev-parse", "--git-dir") is None:
+    if content.returncode == 0:
+        return content.stdout
+    if _git(folder, "rev-parse", "--quiet", "--verify", f"{commit}^{{commit}}").returncode:
+        if (repository := _git(folder, "rev-parse", "--git-dir")).returncode == 0:
+            raise unknown
+        if _OF_ANOTHER_USER in repository.stderr:
+            raise BadInput(
+                f"--since: git does not read the repository of {quoted_path(path)}, another user's.",
+                hint="Allow it: git config --global --add safe.directory FOLDER.",
+            )
+        if _OUTSIDE in repository.stderr:
             raise BadInput(f"--since: {quoted_path(path)} lies in no repository of git.")
-        raise unknown
-    return content
+        raise Unavailable(f"--since: git cannot read the repository of {quoted_path(path)}.")
+    tree = _git(folder, "ls-tree", "-z", commit, "--", f"./{name}")
+    if tree.returncode == 0 and not tree.stdout.startswith((b"100", b"120")):  # a file, or a link
+        return None
+    raise Unavailable(
+        f"--since: the repository lacks the content that {quoted_path(path)} had in {quoted(commit)}.",
+        hint="A clone made with --filter lacks it, and nothing is fetched here: clone without.",
+    )
 
 
-def _git(folder: str, *arguments: str) -> bytes | None:
-    """Return what git prints, None where it says no; raises Unavailable."""
+def _git(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Return what git says; raises Unavailable where there is none or it does not answer."""
     try:
-        done = subprocess.run(
+        return subprocess.run(
             [*_GIT, *arguments],
             cwd=folder,
+            env=os.environ | _ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_MOST_SECONDS,
@@ -53,4 +70,3 @@ def _git(folder: str, *arguments: str) -> bytes | None:
         raise Unavailable("--since needs git, which is not installed.") from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unavailable(f"--since: git does not answer ({type(error).__name__}).") from None
-    return done.stdout if done.returncode == 0 else None

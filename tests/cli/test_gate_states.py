@@ -7,9 +7,11 @@ import gzip
 import io
 import json
 import os
+import shutil
+import subprocess
 import tempfile
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +61,24 @@ TABLE = {
     "lint {source} --fail-on high --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
     "kernels {log} --fail-on-spills --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
     "advise {toml} --fail-on medium --baseline {}": (0, 1, 1, 2, 2, 2, 2, 2),
+    "lint {source} --fail-on high --baseline main": (0, 1, 1, 2, 2, 2, 2, 2),  # what has that name
+    "kernels {log} --fail-on-spills --baseline main": (0, 1, 1, 2, 2, 2, 2, 2),
+    "advise {toml} --fail-on medium --baseline main": (0, 1, 1, 2, 2, 2, 2, 2),
+    "lint {} --fail-on high --baseline {before}": (0, 1, 2, 3, 3, 2, 3, 3),
+    "kernels {} --fail-on-spills --baseline {before}": (0, 1, 2, 2, 2, 2, 3, 2),
+    "advise {} --gpu h200 --fail-on medium --baseline {before}": (0, 1, 2, 2, 2, 2, 3, 2),
+    "lint {} --fail-on high --since main": (0, 1, 2, 3, 3, 2, 3, 3),
 }
+
+# Names of saved answers are no gates: what no gate could compare with gets none.
+OF_NAMES = {
+    "baseline tag main {}": (0, 0, 0, 2, 2, 2, 2, 2),
+    "baseline show main": (0, 0, 0, 2, 2, 2, 2, 2),
+}
+
+# `lint now --fail-on high --since main`, by what the commit is: it had the fault ("fine"), or not, or
+# no such file, lies in no repository, has lost the content, had HIP there, has lost one of two, is none.
+OF_COMMITS = dict(zip(STATES, (0, 1, 1, 2, 3, 1, 3, 2), strict=True))
 
 # What is asked about saved machines, and the share that passes and fails: which GPU it is comes from
 # the file alone. Exit codes in the order of the states, without "partial": a reading is not asked for.
@@ -300,6 +319,25 @@ def before(made: dict[str, Path], room: Path) -> dict[str, Path]:
     return made | {"fine": made["faulty"], "faulty": made["fine"]}
 
 
+def git(folder: Path, *arguments: str) -> str:
+    names = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True,
+        env=os.environ | dict.fromkeys(names, "tester"),
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def commit(folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make *file* the first commit of a repository in *folder*, which other users may read as well."""
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    git(folder, "add", str(file))
+    git(folder, "commit", "--quiet", "--message", "first")
+    for name, value in (("COUNT", "1"), ("KEY_0", "safe.directory"), ("VALUE_0", "*")):
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    monkeypatch.setenv("HOME", str(folder))  # this user's may be closed to others
+
+
 def files_for(line: str, room: Path, cli) -> dict[str, Path]:
     spilling = written(room / "spilling.log", LOG.format(spills=64, registers=168))
     toml = written(room / "bad.toml", DESCRIBED)
@@ -309,11 +347,11 @@ def files_for(line: str, room: Path, cli) -> dict[str, Path]:
         room / "slow.json",
         (RECORDED / "pinned.trace.json").read_text().replace('"dur": 600', '"dur": 6000'),
     )
-    if "--baseline" in line:
-        asked = {
-            "kernels": ("kernels", str(spilling)), "advise": ("advise", str(toml)), "lint": ("lint", str(source)),
-        }[command]  # fmt: skip
-        made = baselines(room, cli(*asked, "--format", "json").out)
+    asked = {
+        "kernels": ("kernels", str(spilling)), "advise": ("advise", str(toml)), "lint": ("lint", str(source)),
+    }  # fmt: skip
+    if "--baseline {}" in line or "--baseline main" in line:
+        made = baselines(room, cli(*asked[command], "--format", "json").out)
     elif line.startswith("diff {} "):
         made = before(runs(room) if "{slow}" in line else logs(room), room)
     elif "--ncu" in line or "--max-regs 24" in line:
@@ -330,7 +368,25 @@ def files_for(line: str, room: Path, cli) -> dict[str, Path]:
             "roofline": worked, "overlap": overlapped, "fleet": fleets,
         }[command](room)  # fmt: skip
     others = {"log": spilling, "spilling": spilling, "toml": toml, "source": source, "slow": slow}
+    if "{before}" in line:
+        answer = cli(command, str(faultless(room, command)), "--json").out
+        others["before"] = written(room / "before.json", answer)
     return made | others | {"run": RECORDED / "pinned.trace.json"}
+
+
+def faultless(room: Path, command: str) -> Path:
+    if command == "advise":
+        return written(room / "before" / "k.toml", DESCRIBED.replace("100", "256"))
+    if command == "lint":
+        return written(room / "before" / "k.cu", FINE)
+    return written(room / "before" / "k.log", LOG.format(spills=0, registers=32))
+
+
+def named(path: Path, room: Path, command: str) -> None:
+    """Put the saved answer *path* where `baseline tag main` leaves one of *command*."""
+    kept = room / ".gpuadvise" / "baselines" / f"main.{command}.json"
+    kept.parent.mkdir(parents=True)
+    path.rename(kept)
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -340,9 +396,13 @@ def test_a_gate_in_a_state(
 ) -> None:
     made = files_for(line, room, cli)
     args = line.replace(" [limits]", "").format(made[state], **made).split()
+    monkeypatch.chdir(room)
     if "[limits]" in line:
         written(room / "gpuadvise.toml", '[limits]\n"*" = {regs = 64, spills = 0}\n')
-        monkeypatch.chdir(room)
+    if "--baseline main" in line:
+        named(made[state], room, args[0])
+    if "--since" in line:
+        commit(room, faultless(room, "lint"), monkeypatch)
     if not os.geteuid():
         cli(*args)  # another user may not import all that this one may
     with unprivileged():
@@ -377,6 +437,87 @@ def test_a_gate_over_a_saved_machine(line: str, state: str, cli, room: Path) -> 
     assert ran.code == OF_MACHINES_CODES[state], (args, ran)
     assert "itself failed" not in ran.err
     assert ran.err or not ran.code
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("line", OF_NAMES)
+def test_a_name_of_a_saved_answer_in_a_state(
+    line: str, state: str, cli, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(room)
+    for command, asked in (
+        ("kernels", written(room / "spilling.log", LOG.format(spills=64, registers=168))),
+        ("advise", written(room / "bad.toml", DESCRIBED)),
+        ("lint", written(room / "k.cu", FAULTY)),
+    ):
+        (room / command).mkdir()
+        made = baselines(room / command, cli(command, str(asked), "--json").out)
+        if "show" in line:
+            named(made[state], room, command)
+        with unprivileged() if state == "unreadable" else nullcontext():
+            ran = cli(*line.format(made[state]).split())
+        assert ran.code == OF_NAMES[line][STATES.index(state)], (command, ran)
+        assert ran.err or not ran.code
+        shutil.rmtree(room / ".gpuadvise", ignore_errors=True)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_lint_since_a_commit_in_a_state(
+    state: str, cli, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(room)
+    now, other = written(room / "now" / "k.cu", FAULTY), written(room / "now" / "z.cu", FAULTY)
+    contents = {"faulty": FINE, "foreign": "void f() { hipMalloc(&p, 4); }\n"}
+    if state not in ("unreadable", "empty"):
+        written(now, contents.get(state, FAULTY))
+        commit(room, room / "now", monkeypatch)
+    elif state == "empty":
+        commit(room, faultless(room, "lint"), monkeypatch)
+    if state in ("damaged", "partial"):
+        lost = now if state == "damaged" else other
+        written(lost, lost.read_text() + "\n// of its own\n")
+        git(room, "commit", "--quiet", "--all", "--message", "second")
+        blob = git(room, "rev-parse", f"HEAD:now/{lost.name}")
+        (room / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    written(now, FAULTY)
+    if state not in ("partial", "fine"):
+        other.unlink()
+    since = "no-such" if state == "version" else "main"
+    ran = cli("lint", "now", "--fail-on", "high", "--since", since)
+    assert ran.code == OF_COMMITS[state], ran
+    assert ran.err or not ran.code
+
+
+def test_nothing_is_fetched_for_a_commit(cli, room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone without contents fetches them through the command that its settings name."""
+    monkeypatch.chdir(room)
+    written(room / "from" / "k.cu", FINE)
+    commit(room / "from", room / "from" / "k.cu", monkeypatch)
+    git(room / "from", "config", "uploadpack.allowFilter", "true")
+    source = f"file://{room}/from"
+    git(room, "clone", "--quiet", "--no-checkout", "--filter=blob:none", source, "to")
+    ran = room / "ran"
+    written(room / "to" / "k.cu", FAULTY)
+    for name in ("remote.origin.uploadpack", "core.sshCommand"):
+        git(room / "to", "config", name, f"touch {ran}; false")
+    git(room / "to", "config", "protocol.file.allow", "always")
+    for url in (source, "ssh://localhost/from", f"ext::touch {ran}"):
+        git(room / "to", "config", "remote.origin.url", url)
+        answered = cli("lint", "to/k.cu", "--fail-on", "high", "--since", "main")
+        assert (answered.code, "lacks the content" in answered.err) == (3, True), answered
+        assert not ran.exists()
+
+
+def test_the_repository_of_another_user_is_said(cli, room: Path, monkeypatch) -> None:
+    monkeypatch.chdir(room)
+    commit(room, written(room / "k.cu", FINE), monkeypatch)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "0")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # git's own, for its tests
+    ran = cli("lint", "k.cu", "--since", "main")
+    assert (ran.code, "safe.directory" in ran.err) == (2, True)
+    (room / ".gitconfig").write_text("[broken")
+    ran = cli("lint", "k.cu", "--since", "main")
+    assert (ran.code, "cannot read the repository" in ran.err) == (3, True)
 
 
 def test_nothing_unjudged_ends_0() -> None:
