@@ -52,10 +52,9 @@ def command(
         if not recorded.recordings:
             complain(_nothing(recorded, recipe), _instead(recorded))
             sys.exit(recorded.exit_code or Exit.UNAVAILABLE)
-        if kept is not None:
-            _keep(recorded, kept)
-        _answer(recorded, kept)
-    sys.exit(recorded.exit_code)
+        left = kept is None or _keep(recorded, kept)
+        answered = _answer(recorded, kept if left else None)
+    sys.exit(recorded.exit_code or (Exit.RAN if left and answered else Exit.UNAVAILABLE))
 
 
 def _checked(keep: str) -> Path:
@@ -89,30 +88,33 @@ def _instead(recorded: RecordedProgram) -> str:
     return "nsys profile --trace=cuda,nvtx,osrt records any program that uses a GPU."
 
 
-def _keep(recorded: RecordedProgram, target: Path) -> None:
-    """Leave the recording as *target*, several of them in a folder of that name."""
+def _keep(recorded: RecordedProgram, target: Path) -> bool:
+    """Leave the recording as *target*, several of them in a folder of that name; return whether it is there."""
     try:
         if len(recorded.recordings) == 1:
             shutil.copyfile(recorded.recordings[0], target)
-            return
+            return True
         target.mkdir(exist_ok=True)
         for path in recorded.recordings:
             shutil.copyfile(path, target / path.name)
     except OSError as error:
         complain(f"--keep: {quoted_path(str(target))} cannot be written: {error.strerror}.", None)
+        return False
+    return True
 
 
-def _answer(recorded: RecordedProgram, kept: Path | None) -> None:
-    """Say on stderr where the time went, as ``timeline`` or ``advise`` does."""
+def _answer(recorded: RecordedProgram, kept: Path | None) -> bool:
+    """Say on stderr where the time went, as ``timeline`` or ``advise`` does; return whether it could."""
     from gpuadvise.cli.main import main
 
     verb = "advise" if recorded.recorder is ProgramRecorder.NCU else "timeline"
     if recorded.fault is not None:
         note(f"{recorded.fault}.")
     with redirect_stdout(sys.stderr):
-        main([verb, *_named(recorded.recordings)])
+        code = main([verb, *_named(recorded.recordings)])
     if kept is not None:
         note(f"The recording is kept: {shlex.join(['gpuadvise', 'advise', str(kept)])}")
+    return code == Exit.RAN
 
 
 def _named(recordings: Sequence[Path]) -> list[str]:

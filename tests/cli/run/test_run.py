@@ -164,6 +164,42 @@ def test_why_nothing_was_recorded(
     assert run(folder, program.replace("exit(0)", "exit(4)") + "\n", **more).returncode in (3, 4)
 
 
+# Exit codes: the program's own where it is not 0, else whether its recording was answered. Of a part of
+# one the answer says so, as `timeline` does where no gate is asked for.
+STATES = {
+    "fine": 0, "faulty": 7, "empty": 3, "unreadable": 3, "damaged": 3, "foreign": 3, "partial": 0, "version": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_recording_in_a_state(folder: Path, state: str) -> None:
+    trace = folder / "trace.json"
+    text = trace.read_text()
+    contents = {
+        "empty": "", "damaged": "{" + "x" * 100, "foreign": '{"a": 1}', "version": "SQLite format 3\0",
+        "partial": text[: text.rindex('"dur"')],
+    }  # fmt: skip
+    trace.write_text(contents.get(state, text))
+    if state == "unreadable":
+        profiler = folder / "site" / "torch" / "profiler.py"
+        written = 'open(path, "w").write('
+        profiler.write_text(STAND_IN["profiler.py"].replace(written, "os.mkdir(path); ("))
+    done = run(folder, TRAINING.format(steps=9, code=7 if state == "faulty" else 0))
+    assert done.returncode == STATES[state], done.stderr
+    assert ("note: The file ends early" in done.stderr) == (state == "partial")
+    assert "itself failed" not in done.stderr
+    assert done.stdout == "out ['--lr', '1']\n"
+
+
+def test_a_recording_that_cannot_be_kept_is_said(folder: Path) -> None:
+    (folder / "full").symlink_to("/dev/full")
+    options = ("--keep", str(folder / "full"))
+    done = run(folder, TRAINING.format(steps=9, code=0), *options)
+    assert (done.returncode, "cannot be written: No space left" in done.stderr) == (3, True)
+    assert "50 % of 40 us" in done.stderr
+    assert "is kept" not in done.stderr
+
+
 def test_an_own_sitecustomize_is_still_run(folder: Path) -> None:
     (folder / "site" / "sitecustomize.py").write_text("print('own')")
     done = run(folder, TRAINING.format(steps=9, code=0))
