@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -40,6 +41,12 @@ _SPACE = re.compile(rb"[^\n]")
 _BUILTIN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 _CHANGES = ("assignment_expression", "update_expression")
 _ARITHMETIC = frozenset("+-*/%")
+# Those between two operands, by what stands there.
+_OPERATORS = {
+    sign.encode(): sign
+    for group in ("+-*/%&|^<>=,", ("<<", ">>", "&&", "||", "==", "!=", "<=", ">="))
+    for sign in group
+}
 _COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!=", "&&", "||"))
 _RANK = {
     name: rank
@@ -264,7 +271,10 @@ class CudaFile:
         """Return the operator of a binary, assignment, unary or update expression."""
         if len(node.children) == 2:
             first, second = node.children
-            between = self.preprocessed.text[first.end : second.start]
+            between = self.preprocessed.text[first.end : second.start].strip()
+            known = _OPERATORS.get(between)
+            if known is not None:
+                return known
             words = between.decode("utf-8", "replace")
             if "/*" in words or "//" in words:
                 words = re.sub(r"/\*.*?\*/|//[^\n]*", "", words, flags=re.DOTALL)
@@ -278,18 +288,21 @@ class CudaFile:
 
     def variable(self, name: str, at: Node, function: SourceFunction | None) -> Variable | None:
         """Return the innermost variable called *name* that is visible at *at*."""
-        known = None
+        known, start = None, at.start
         if function is not None:
-            inside = at.start >= function.body.start
+            inside = start >= function.body.start
             known = (function.variables if inside else function.declared).get(name)
         if not known:
             known = self.names.variables.get(name)
-        if not known:
+        if not known or len(known) > _MOST_NAMESAKES:
             return None
-        if len(known) > _MOST_NAMESAKES:
-            return None
-        visible = [v for v in known if v.start <= at.start < v.end]
-        return min(visible, key=lambda v: v.end - v.start, default=None)
+        innermost, least = None, sys.maxsize
+        for variable in known:
+            if variable.start <= start < variable.end:
+                extent = variable.end - variable.start
+                if extent < least:
+                    innermost, least = variable, extent
+        return innermost
 
     def callee(self, call: Node) -> str:
         """Return the name that *call* calls, without namespace and template arguments."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gpuadvise.advisor.source.cuda_file import CudaFile
-    from gpuadvise.advisor.source.scopes import SourceFunction
+    from gpuadvise.advisor.source.scopes import SourceFunction, Variable
     from gpuadvise.advisor.source.tree import Node
 
 _DEEPEST = 40
@@ -72,6 +72,7 @@ class Variances:
         self._function = function
         # Of each variable, by its name and the place where it begins to be visible.
         self._known: dict[tuple[str, int], Variance] = {}
+        self._read: set[tuple[str, int]] = set()  # the variables that the value in hand depends on
         uniform = function.place is ExecutionSpace.KERNEL
         for parameter in function.parameters:
             start = Variance.UNIFORM if uniform else Variance.UNKNOWN
@@ -79,20 +80,34 @@ class Variances:
         self._settle()
 
     def _settle(self) -> None:
+        """Find what variables depend on; a value is asked again where one that it reads has changed."""
         assignments = list(self._assignments())
+        reads: list[set[tuple[str, int]] | None] = [None] * len(assignments)
+        asked = [0] * len(assignments)  # the change after which a value was asked last
+        changed: dict[tuple[str, int], int] = {}
+        changes = 0
         for _ in range(_ROUNDS):
-            before = dict(self._known)
-            for key, value in assignments:
+            before = changes
+            for at, (key, value) in enumerate(assignments):
+                read = reads[at]
+                if read is not None and all(changed.get(name, 0) <= asked[at] for name in read):
+                    continue
+                asked[at] = changes
+                reads[at] = self._read = set()
                 variance = Variance.UNKNOWN if value is None else self.of(value)
-                self._known[key] = max(self._known.get(key, Variance.UNIFORM), variance)
-            if before == self._known:
+                known = self._known.get(key)
+                if known is None or variance > known:
+                    self._known[key] = variance
+                    changes += 1
+                    changed[key] = changes
+            if before == changes:
                 return
 
-    def _key(self, name: Node) -> tuple[str, int]:
-        """Return what tells the variable that *name* names from others of that name."""
+    def _variable(self, name: Node) -> tuple[tuple[str, int], Variable | None]:
+        """Return the variable that *name* names, and what tells it from others of that name."""
         words = self._file.at(name)
         variable = self._file.variable(words, name, self._function)
-        return words, -1 if variable is None else variable.start
+        return (words, -1 if variable is None else variable.start), variable
 
     def _assignments(self) -> Iterable[tuple[tuple[str, int], Node | None]]:
         file, function = self._file, self._function
@@ -107,7 +122,7 @@ class Variances:
                     yield key, None
         for node in function.nodes("assignment_expression"):
             if len(node.children) == 2 and node.children[0].kind == "identifier":
-                yield self._key(node.children[0]), node.children[1]
+                yield self._variable(node.children[0])[0], node.children[1]
         for node in function.nodes("pointer_expression"):
             # What a pointer reaches may be written elsewhere.
             if (
@@ -115,7 +130,7 @@ class Variances:
                 and node.children[0].kind == "identifier"
                 and file.operator(node) == "&"
             ):
-                yield self._key(node.children[0]), None
+                yield self._variable(node.children[0])[0], None
         for node in function.nodes("for_range_loop"):
             yield from (
                 ((v.name, v.start), None)
@@ -153,14 +168,14 @@ class Variances:
         return Variance.UNKNOWN
 
     def _of_name(self, node: Node) -> Variance:
-        key = self._key(node)
+        key, variable = self._variable(node)
+        self._read.add(key)
         if key in self._known:
             return self._known[key]
         name = key[0]
         if self._file.is_constant(node, self._function):
             body = self._file.preprocessed.macros.get(name) or ""
             return Variance.UNKNOWN if "hread" in body or "(" in body else Variance.UNIFORM
-        variable = self._file.variable(name, node, self._function)
         if variable is None or variable not in self._function.variables.get(name, ()):
             return Variance.UNKNOWN
         return Variance.UNIFORM if not variable.shared else Variance.UNKNOWN
