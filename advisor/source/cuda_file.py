@@ -170,8 +170,14 @@ class CudaFile:
     _empty: dict[str, bool] = field(default_factory=dict)
     _aliases: dict[frozenset[str], tuple[bytes, ...]] = field(default_factory=dict)
     _said: dict[bytes, bool] = field(default_factory=dict)
+    _operators: dict[int, str] = field(default_factory=dict)  # by the number of the node
     _by_name: dict[str, list[SourceFunction]] | None = None
     _code: bytes | None = None
+    _ascii: str | None = None  # the text, where each of its bytes is a character
+
+    def __post_init__(self) -> None:
+        if self.text.content.isascii():
+            self._ascii = self.text.content.decode("ascii")
 
     @property
     def launch_bounds(self) -> dict[str, int | None]:
@@ -218,6 +224,7 @@ class CudaFile:
     def close(self, functions: Iterable[SourceFunction]) -> None:
         """Let go what is known of the bodies of *functions*."""
         self._callers.clear()
+        self._operators.clear()
         for function in functions:
             function.close()
 
@@ -265,16 +272,24 @@ class CudaFile:
 
     def at(self, node: Node) -> str:
         """Return the characters of *node*."""
+        if self._ascii is not None:
+            return self._ascii[node.start : node.end]
         return self.text.content[node.start : node.end].decode("utf-8", "replace")
 
     def operator(self, node: Node) -> str:
         """Return the operator of a binary, assignment, unary or update expression."""
+        known = self._operators.get(node.index)
+        if known is None:
+            known = self._operators[node.index] = self._operator(node)
+        return known
+
+    def _operator(self, node: Node) -> str:
         if len(node.children) == 2:
             first, second = node.children
             between = self.preprocessed.text[first.end : second.start].strip()
-            known = _OPERATORS.get(between)
-            if known is not None:
-                return known
+            plain = _OPERATORS.get(between)
+            if plain is not None:
+                return plain
             words = between.decode("utf-8", "replace")
             if "/*" in words or "//" in words:
                 words = re.sub(r"/\*.*?\*/|//[^\n]*", "", words, flags=re.DOTALL)

@@ -56,7 +56,7 @@ class RuleContext:
     asked_about: set[tuple[str, int]] = field(default_factory=set)
     differing: dict[int, bool] = field(default_factory=dict)
     questions: int = 0
-    compared: set[tuple[str, str]] | None = None
+    compared: dict[str, set[str]] | None = None
     _answers: dict[Callable[..., object], dict[Any, Any]] = field(default_factory=dict)
 
     @property

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.tree import Node
 
 # In lower case, as projects spell them differently.
-_LAST_ERROR = re.compile(
-    rb"getlasterror|peekatlasterror|getlastcudaerror|kernel_launch_check|check_last|cuda_check\(\)"
-    rb"|last_error|cudacheckerror"
-)
-LAST_ERROR_WORDS = re.compile(_LAST_ERROR.pattern, re.IGNORECASE)
+_LAST_ERROR_WORDS = (
+    b"getlasterror", b"peekatlasterror", b"getlastcudaerror", b"kernel_launch_check", b"check_last",
+    b"cuda_check()", b"last_error", b"cudacheckerror",
+)  # fmt: skip
+_LAST_ERROR = re.compile(b"|".join(map(re.escape, _LAST_ERROR_WORDS)))
 _CHECK = re.compile(
     r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
 )
@@ -94,7 +94,8 @@ def asks_for_error_after(context: RuleContext, function: SourceFunction, node: N
 
 def asks_for_errors(context: RuleContext) -> bool:
     """Whether anything in the file asks for the last error."""
-    return LAST_ERROR_WORDS.search(context.file.code) is not None
+    text = context.file.code.lower()
+    return any(words in text for words in _LAST_ERROR_WORDS)
 
 
 def speaks_of_checks_after(context: RuleContext, launch: Node) -> bool:

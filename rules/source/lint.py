@@ -34,6 +34,8 @@ _TESTS = re.compile(
     rb"|(?:TYPED_)?TEST(?:_F|_P|_CASE)?[ \t]*\(|BOOST_AUTO_TEST_CASE)",
     re.MULTILINE,
 )
+# One of these stands in all of that.
+_TEST_WORDS = (b"gtest/", b"catch2/", b"doctest", b"boost/test", b"TEST")
 _BREAKING = frozenset(("divergent-barriers", "exceeded-launch-bounds", "impossible-launch"))
 # A Python file that names none of these says nothing about a GPU.
 _LIBRARIES = (b"torch", b"cupy", b"numba", b"triton")
@@ -106,7 +108,7 @@ def _linted_cuda(text: SourceText, selected: frozenset[str], build: Build) -> Li
     facts = read_cuda(text, build)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
     facts.tree.release()
-    if _TESTS.search(text.content):
+    if any(word in text.content for word in _TEST_WORDS) and _TESTS.search(text.content):
         diagnostics = {
             key: d if d.rule in _BREAKING else replace(d, minor=True)
             for key, d in diagnostics.items()

@@ -127,18 +127,19 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     if launched is not None and launched * (size or WORD) < _LONG_ROW:
         return False
     rows = {*stride.factors, "*".join(sorted("*".join(stride.factors).split("*")))}
-    return any(bound in rows and side in stride.rest for side, bound in _compared(context))
+    compared = _compared(context)
+    return any(not compared.get(row, frozenset()).isdisjoint(stride.rest) for row in rows)
 
 
-def _compared(context: RuleContext) -> set[tuple[str, str]]:
-    """Return the pairs of operands of which one may number rows and the other be how long they are."""
+def _compared(context: RuleContext) -> dict[str, set[str]]:
+    """Return what may number rows, by what the same expression says of how long they may be."""
     if context.compared is None:
-        context.compared = {
-            (_plain(context, side), product_words(context, bound))
-            for node in context.function.nodes("binary_expression")
-            if len(node.children) == 2 and context.file.operator(node) in _TELLING
-            for side, bound in (node.children, node.children[::-1])
-        }
+        context.compared = {}
+        for node in context.function.nodes("binary_expression"):
+            if len(node.children) == 2 and context.file.operator(node) in _TELLING:
+                for side, bound in (node.children, node.children[::-1]):
+                    sides = context.compared.setdefault(product_words(context, bound), set())
+                    sides.add(_plain(context, side))
     return context.compared
 
 
