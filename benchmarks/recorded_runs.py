@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -277,7 +277,7 @@ def find_files(folder: Path) -> dict[str, Path]:
 def place_of(
     label: Label, labels: Iterable[Label], files: dict[str, Path], folder: Path
 ) -> Path | None:
-    """Return the recording of *label*; a folder of ranks is made under *folder* of links."""
+    """Return the recording of *label*; a folder of ranks is made under *folder*: links are not followed."""
     if label.sha256 is not None:
         return files.get(label.sha256)
     ranks = [one for one in labels if one.sha256 and one.file.startswith(label.file)]
@@ -287,7 +287,7 @@ def place_of(
     target = folder / label.file
     target.mkdir(parents=True)
     for one, path in zip(ranks, paths, strict=True):
-        os.symlink(str(path), target / Path(one.file).name)
+        shutil.copyfile(path, target / Path(one.file).name)
     return target
 
 
@@ -336,10 +336,10 @@ def _run(verb: str, path: Path) -> dict[str, Any]:
 def score_folder(folder: Path, labels: list[Label], *, at_once: int = 2) -> tuple[Score, list[str]]:
     """Return the score over the recordings found in *folder*, and the names of those that are not there."""
     files, score, absent = find_files(folder), Score(), []
-    with tempfile.TemporaryDirectory() as links, ThreadPoolExecutor(at_once) as workers:
+    with tempfile.TemporaryDirectory() as ranks, ThreadPoolExecutor(at_once) as workers:
         places = {}
         for label in labels:
-            place = place_of(label, labels, files, Path(links))
+            place = place_of(label, labels, files, Path(ranks))
             if place is None:
                 absent.append(label.name)
             else:

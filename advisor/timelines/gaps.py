@@ -10,6 +10,7 @@ from operator import itemgetter, sub
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
 from gpuadvise.advisor.timelines.replay import Replay
@@ -18,6 +19,7 @@ from gpuadvise.advisor.timelines.start_up import (
     LongerThan,
     UpTo,
     compiles,
+    first_calls,
     is_warm_up,
     one_time_calls,
 )
@@ -166,9 +168,13 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
     sums.finish(calls.handed_on, end - start)
     longest = sorted(sums.longest, key=lambda gap: -gap[1])
     culprits = recording.host_events.culprits([(-gap[1], gap[0] - gap[1]) for gap in longest])
-    for at, culprit in enumerate(culprits):
-        if culprit is not None and compiles(culprit.name, longest[at][0]):
-            longest[at] = sums.started(longest[at])
+    compiled = {
+        at for at, culprit in enumerate(culprits) if culprit and compiles(culprit, longest[at][0])
+    }
+    if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
+        compiled |= _first_calls(longest, culprits, start, end - start - sums.idle_ns)
+    for at in compiled:
+        longest[at] = sums.started(longest[at])
     return Idleness(
         start_ns=start,
         end_ns=end,
@@ -189,6 +195,23 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
         after_waits_ns=sums.after_waits_ns,
         saved_without_waits_ns=replay.saved_ns,
     )
+
+
+def _first_calls(
+    longest: Sequence[tuple[int, int, GapCause, bool]],
+    culprits: Sequence[Culprit | None],
+    start: int,
+    busy_ns: int,
+) -> set[int]:
+    """Return the places of the gaps in which a framework's first calls held the GPU up: no loader's."""
+    host = [
+        at
+        for at, (_, _, cause, _) in enumerate(longest)
+        if cause is GapCause.HOST_WORK and not ((one := culprits[at]) and one.loader)
+    ]
+    host.sort(key=lambda at: -longest[at][1])
+    times = [(-longest[at][1], longest[at][0] - longest[at][1]) for at in host]
+    return {host[place] for place in first_calls(times, start, busy_ns)}
 
 
 def _between(end: int | None, block: Intervals) -> Intervals:

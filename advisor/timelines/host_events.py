@@ -35,6 +35,14 @@ _BUILT_IN = re.compile(r"<built-in (?:method|function) ([\w.]+)[ >]")
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~+-]*[/\\])+(?=[\w.~+<-])")
 # Frames around all of a program, and the profiler's own.
 _AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootstrap")
+# What PyTorch, Triton, JAX and TensorFlow call compiling, and calling what may be compiled first.
+_COMPILER = re.compile(
+    r"Torch-Compiled Region|TorchDynamo|CompiledFunction|dynamo_timed|compile_inner|compile_fx|"
+    r"call_user_compiler|async_compile|CachingAutotuner|GraphExecutor|backend_compile|"
+    r"compile_or_get_cached|XlaCompile|triton[/\\](?:compiler|runtime[/\\](?:jit|autotuner))|"
+    r"torch[/\\]_dynamo[/\\](?:convert_frame|symbolic_convert|output_graph)|"
+    r"torch[/\\]_inductor[/\\](?:graph|scheduler|codegen|async_compile)"
+)
 _INSTALLED = re.compile(r"site-packages|dist-packages|<frozen |\blib/python\d")
 _LIBRARIES = frozenset(
     {
@@ -93,6 +101,7 @@ class Culprit:
     line: int | None = None
     function: str | None = None
     loader: Loader | None = None  # where a loader of PyTorch was asked for the next batch
+    compiles: bool = False  # it, or what it stands in, compiles or calls what may be compiled first
 
 
 class HostEvents:
@@ -153,6 +162,8 @@ class HostEvents:
             for number, (kind, name) in enumerate(names)
             if kind is EventKind.FRAME and _is_own_frame(name)
         }
+        compilers = {number for number, (_, name) in enumerate(names) if _COMPILER.search(name)}
+        compiled: set[int] = set()
         threads = self._calling & self._seen or self._seen
         for start, end, number, thread in self._rows:
             if thread not in threads:
@@ -169,11 +180,14 @@ class HostEvents:
                     frames[at] = min(event, frames.get(at, event))
                 if number in asked:
                     loaders[at] = asked[number]
+                if number in compilers:
+                    compiled.add(at)
         return [
             _culprit(
                 names[inner[at][1]],
                 names[frames[at][1]] if at in frames else None,
                 loaders.get(at),
+                compiles=at in compiled,
             )
             if at in inner
             else None
@@ -193,7 +207,11 @@ def _is_own_frame(name: str) -> bool:
 
 
 def _culprit(
-    event: tuple[EventKind, str], frame: tuple[EventKind, str] | None, loader: Loader | None
+    event: tuple[EventKind, str],
+    frame: tuple[EventKind, str] | None,
+    loader: Loader | None,
+    *,
+    compiles: bool,
 ) -> Culprit:
     kind, name = event
     place = _FRAME.match(frame[1]) if frame else None
@@ -204,6 +222,7 @@ def _culprit(
         line=int(place["line"]) if place else None,
         function=inert(place["function"])[:_LONGEST] if place else None,
         loader=loader,
+        compiles=compiles,
     )
 
 

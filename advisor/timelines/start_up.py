@@ -1,20 +1,21 @@
-"""What a program does once: contexts, streams, the loading of code, first allocations.
+"""What a program does once: contexts, streams, the loading and compiling of code, first allocations.
 
 No repair of a loop wins that time, and a longer run has no more of it.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.intervals import Cover, Intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.timelines.activities import CallRuns
+    from gpuadvise.advisor.timelines.host_events import Culprit
+    from gpuadvise.advisor.timelines.intervals import Interval
 
 # Calls of the interface whose time does not hang on the amount of work.
 _KINDS = (
@@ -33,8 +34,9 @@ _FEW, _LEAST_OF_FEW_NS = 8, 5_000_000
 # More than so many of a function are no start.
 _MOST = 8
 # A compiled region that is only called takes less than a millisecond, and compiling one 0.3 s at least.
-_COMPILED = re.compile(r"Torch-Compiled Region|TorchDynamo|_compile\.compile_inner")
 _COMPILING_NS = 100_000_000
+# The first calls of a script or a jitted function take so many times as long as what comes later.
+_TIMES_LATER = 10
 # Allocations that all come before this share of the GPU's work fill a pool once.
 _WARM_UP = 1 / 3
 
@@ -65,9 +67,27 @@ def is_warm_up(busy_at_last_ns: int, busy_ns: int) -> bool:
     return busy_at_last_ns < _WARM_UP * busy_ns
 
 
-def compiles(culprit: str, length_ns: int) -> bool:
-    """Return whether a gap of *length_ns*, which the host spent in *culprit*, is torch.compile at work."""
-    return length_ns >= _COMPILING_NS and _COMPILED.search(culprit) is not None
+def first_calls(gaps: Sequence[Interval], start: int, busy_ns: int) -> list[int]:
+    """Return the places of the *gaps*, in order of time, that a framework's first calls made.
+
+    *gaps* are the long ones in which the host worked on its own, in a recording that began at
+    *start*, whose GPU worked for *busy_ns*. A just-in-time compiler of which no event tells takes
+    the first calls: each as long as several later ones, and before a third of the GPU's work.
+    """
+    idle_ns, first, later_ns = 0, [], 0
+    for at, (begin, end) in enumerate(gaps):
+        if is_warm_up(begin - start - idle_ns, busy_ns):
+            first.append(at)
+        else:
+            later_ns = max(later_ns, end - begin)
+        idle_ns += end - begin
+    least = max(_COMPILING_NS, _TIMES_LATER * later_ns)
+    return [at for at in first if gaps[at][1] - gaps[at][0] >= least]
+
+
+def compiles(culprit: Culprit, length_ns: int) -> bool:
+    """Return whether a gap of *length_ns*, which the host spent in *culprit*, is a compiler at work."""
+    return culprit.compiles and length_ns >= _COMPILING_NS
 
 
 class LongerThan:
