@@ -295,7 +295,8 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
                 continue
             weighed: Outcome = outcome
             if isinstance(outcome, Advice):
-                weighed = in_span(_weighed(rule, outcome, facts), facts.run_share)
+                weighed = _weighed(rule, outcome, facts)
+                weighed = in_span(weighed, facts.run_share, brief=facts.brief_run or False)
                 weighed = _to_the_caller(rule, weighed, facts.kernel)
                 if facts.timeline is not None:
                     weighed = in_recording(weighed, facts.timeline)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.advisor.thresholds import number
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Location
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.expectation import OF_A_KERNEL
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 _MOST = number(
     1e6, "largest gain that is said of a run", "factor", "where nothing is left of the span"
+)
+_LOUD = number(
+    0.09,
+    "part of a recorded run that is worth more than a quiet word",
+    "share of the recording",
+    "a speed-up of 1.1, as of kernels: readers of public recordings name first what takes a tenth or more",
+    LaunchSet.RECORDED,
 )
 _WORTH_MORE_THAN_LOW = number(
     1.1,
@@ -92,7 +99,7 @@ def with_half_the_bytes(run: TracedRun, seconds: float, bits: int) -> str:
 
 
 def in_recording(outcome: Outcome, run: TracedRun) -> Outcome:
-    """Return *outcome* about a run, low where it wins less than 5 % of all that was recorded of it.
+    """Return *outcome* about a run, low where it wins less than a tenth of all that was recorded of it.
 
     Likewise where too little ran to judge a run by. What promises no gain is not about the run.
     """
@@ -100,16 +107,16 @@ def in_recording(outcome: Outcome, run: TracedRun) -> Outcome:
         return outcome
     saved = 1 - 1 / outcome.gain.upper_bound if outcome.gain.upper_bound > 0 else 0.0
     share = run.share_of_recording(saved * run.span_seconds)
-    if share < NOTICEABLE or (run.kernels and run.too_short):
+    if share < _LOUD or (run.kernels and run.too_short):
         return replace(outcome, priority=Priority.LOW)
     return outcome
 
 
-def in_span(outcome: Outcome, share: float | None) -> Outcome:
-    """Return *outcome* about a kernel that takes *share* of a traced span, as a gain of the span.
+def in_span(outcome: Outcome, share: float | None, *, brief: bool = False) -> Outcome:
+    """Return *outcome* about a kernel that takes *share* of a recorded run, as a gain of the run.
 
-    A gain of less than 5 % of the span is none: a launch's shape alone promises it loosely. Up to a
-    tenth the finding is low.
+    A gain of less than 5 % of the run is none: a launch's shape alone promises it loosely. Up to a
+    tenth the finding is low, and of a *brief* run always.
     """
     if share is None or not isinstance(outcome, Advice):
         return outcome
@@ -129,5 +136,5 @@ def in_span(outcome: Outcome, share: float | None) -> Outcome:
         share=share,
     )
     little = gain.upper_bound < _WORTH_MORE_THAN_LOW
-    priority = Priority.LOW if little else outcome.priority
+    priority = Priority.LOW if little or brief else outcome.priority
     return replace(outcome, evidence=evidence, gain=gain, priority=priority)

@@ -342,9 +342,15 @@ class Facts:
     )
     run_share: float | None = fact(
         "Give a recorded run beside the kernel: `gpuadvise advise trace.json.gz report.csv`.",
-        unit="share of the traced span that the kernel takes (0-1)",
+        unit="share of the recorded run that the kernel takes (0-1)",
         read=values.share,
         toml="run_share = 0.4  # of the run's time, all launches of this kernel together",
+    )
+    brief_run: bool | None = fact(
+        "Give a recorded run beside the kernel: `gpuadvise advise trace.json.gz report.csv`.",
+        unit="whether too little of a run was recorded to judge it by",
+        read=values.flag,
+        toml="brief_run = false  # too little of that run was recorded to judge it by",
     )
     scaling: Scaling | None = fact(
         "Give the fractions: --parallel 0.9 --processors 132.",

@@ -28,8 +28,8 @@ _MOSTLY_IDLE = number(2.0, "idle time per time of kernels", "", "our judgement")
 _FEWEST_KERNELS = number(20, "kernels of a run, at least", "", "our judgement")
 # A timer's and a launch's noise are a tenth of it, and one start of a library more than all of it.
 _LEAST_WORK = number(0.1e-3, "work of the GPU in a run, at least", "s", "our judgement")
-_BRIEF = number(
-    20e-3, "span of a run with less work", "s", "our judgement: one step of a small model"
+_LEAST_WORK_OF_FEW = number(
+    1e-3, "work of the GPU in a run of few kernels, at least", "s", "our judgement"
 )
 # What it takes the GPU to start and to end a kernel, which kernels of a graph share with their
 # neighbours, and fused ones pay once: an empty one is recorded with 1 us, on any part since 2017.
@@ -195,8 +195,7 @@ class TracedRun:
         """Whether so little ran on the GPU that any bound says more of the recording than of it."""
         few = self.kernels < _FEWEST_KERNELS
         little = few and self.share(self.busy_seconds) < WORTH_SAYING
-        brief = self.span_seconds < _BRIEF and self.busy_seconds < _LEAST_WORK
-        return little or brief
+        return little or self.busy_seconds < (_LEAST_WORK_OF_FEW if few else _LEAST_WORK)
 
     @property
     def recorded_seconds(self) -> float:

@@ -84,10 +84,11 @@ _CHAIN = 4
 
 def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:
     """Yield the facts of the run, then of each kernel of 2 % of the span or more."""
-    yield run_facts(timeline)
+    facts = run_facts(timeline)
+    yield facts
     for kernel in timeline.kernels[:_MOST_KERNELS]:
-        if _tells(kernel, timeline):
-            yield kernel_facts(kernel, timeline)
+        if facts.timeline is not None and _tells(kernel, timeline):
+            yield kernel_facts(kernel, timeline, facts.timeline)
 
 
 def facts_of_ranks(balance: RankBalance) -> Facts:
@@ -511,15 +512,16 @@ def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
     return not (fills and is_library_product(kernel.shape.name))
 
 
-def kernel_facts(kernel: TracedKernel, timeline: Timeline) -> Facts:
-    """Return what the timeline shows of one kernel in one launch shape."""
+def kernel_facts(kernel: TracedKernel, timeline: Timeline, run: TracedRun) -> Facts:
+    """Return what the timeline shows of one kernel in one launch shape, as a part of *run*."""
     shape = kernel.shape
     return completed(
         Facts(
             kernel=shape.name,
             device=timeline.device,
             launch=_launch(kernel),
-            run_share=min(1.0, kernel.total_ns / timeline.span_ns) if timeline.span_ns else None,
+            run_share=run.share_of_recording(kernel.seconds) if timeline.span_ns else None,
+            brief_run=run.too_short,
             concurrent=kernel.streams > 1 and _ran_beside_others(timeline),
             stack_bytes=shape.local_memory or None,
         )
