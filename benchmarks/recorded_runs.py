@@ -88,6 +88,7 @@ ROWS: dict[str, frozenset[str]] = {
     "pin-memory": frozenset({PINNED, PAGEABLE}),
     "merge-copies": frozenset({VOLUME}),
     "overlap-copies": frozenset({VOLUME}),
+    "keep-on-gpu": frozenset({VOLUME}),
     "launch-graphs": frozenset({LAUNCHES, GRAPHS}),
     "wait-less": frozenset({WAITS}),
     "shorten-host-work": frozenset({HOST_CODE}),

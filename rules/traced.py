@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST = number(
     1e6, "largest gain that is said of a run", "factor", "where nothing is left of the span"
 )
-_LOUD = number(
+LOUD = number(
     0.09,
     "part of a recorded run that is worth more than a quiet word",
     "share of the recording",
@@ -107,7 +107,7 @@ def in_recording(outcome: Outcome, run: TracedRun) -> Outcome:
         return outcome
     saved = 1 - 1 / outcome.gain.upper_bound if outcome.gain.upper_bound > 0 else 0.0
     share = run.share_of_recording(saved * run.span_seconds)
-    if share < _LOUD or (run.kernels and run.too_short):
+    if share < LOUD or (run.kernels and run.too_short):
         return replace(outcome, priority=Priority.LOW)
     return outcome
 

@@ -123,10 +123,11 @@ _LAYOUT_CONVERSION = r"(?i:nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw)"
 _LIBRARY_PRODUCT = r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_"
 # Kernels of Triton, and of what XLA makes with it, have a name and no parameters.
 _TRITON = r"\w*(?:gemm|matmul|_dot|dot_)\w*"
-# Of PyTorch: one operation on each element, a sum or maximum of each row, a softmax, a norm or a dropout.
+# Of PyTorch and TensorFlow: one operation on each element, a sum or maximum of each row, a softmax, a norm or a dropout.
 _ELEMENTWISE = (
     r"at::native::.*(?:elementwise_kernel|reduce_kernel)"
     r"|CatArrayBatchedCopy|upsample_\w+_out_frame"
+    r"|EigenMetaKernel|FillPhiloxRandomKernel|tensorflow::functor::(?:Column|Row|Block)Reduce"
     r"|softmax_warp_|cunn_SoftMax|dropout_kernel|layer_norm|LayerNorm|RowwiseMoments"
 )
 
@@ -215,5 +216,5 @@ def converts_layout(name: str) -> bool:
 
 
 def is_elementwise(name: str) -> bool:
-    """Return whether a kernel's name is that of a pass over memory in PyTorch that a compiler would fuse."""
+    """Return whether a kernel's name is that of a pass over memory that a framework's compiler would fuse."""
     return bool(re.search(_ELEMENTWISE, name))

@@ -185,6 +185,13 @@ class TracedRun:
         return late and self._by_launch and not self.launch_bound
 
     @property
+    def waits_for_launches(self) -> bool:
+        """Whether launches that come late are worth a word, though they are not what takes the time."""
+        cost = _PROFILER_AT_MOST * self.launches * self.launch_overhead_seconds
+        late = self.launch_idle_seconds - cost >= HOST_BOUND_IDLE * self.span_seconds
+        return late and self._by_launch and not (self.launch_bound or self.late_launches)
+
+    @property
     def host_bound(self) -> bool:
         """Whether the host's own work, in long gaps, leaves the GPU idle."""
         long = self.share(self.host_idle_seconds) >= HOST_BOUND_IDLE and self.host_gaps > 0

@@ -80,6 +80,7 @@ _FEWEST_COLLECTIVES = 20
 _VARIES = 10
 # One or two kinds of passes may be all that a program computes; more have results in between.
 _CHAIN = 4
+_LINK = 0.005  # of the span, that such a kind takes at least
 
 
 def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:
@@ -228,18 +229,13 @@ def _elementwise_seconds(timeline: Timeline) -> tuple[float, float]:
     And what they take at least when they are one: as long as the shortest of them, since that
     one reads and writes what the chain does.
     """
-    passes = [
-        kernel
-        for kernel in timeline.kernels
-        if kernel.median_ns >= _SHORTEST_NS and is_elementwise(kernel.shape.name)
-    ]
     kinds: dict[str, float] = {}
-    for kernel in passes:
-        if kernel.total_ns >= WORTH_SAYING * timeline.span_ns:
-            kinds[kernel.shape.name] = kinds.get(kernel.shape.name, 0.0) + kernel.seconds
-    if len(kinds) < _CHAIN:
-        return 0.0, 0.0
-    return sum(kernel.seconds for kernel in passes), min(kinds.values())
+    for kernel in timeline.kernels:
+        name = kernel.shape.name
+        if kernel.median_ns >= _SHORTEST_NS and is_elementwise(name):
+            kinds[name] = kinds.get(name, 0.0) + kernel.seconds
+    chain = [seconds for seconds in kinds.values() if seconds >= _LINK * timeline.span_seconds]
+    return (sum(kinds.values()), min(chain)) if len(chain) >= _CHAIN else (0.0, 0.0)
 
 
 def _frees_again(timeline: Timeline) -> bool:

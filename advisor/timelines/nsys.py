@@ -73,10 +73,26 @@ _TABLES = (
     *MPI_CALLS,
     "StringIds",
     "TARGET_INFO_GPU",
+    "TARGET_INFO_CUDA_GPU",
     "TARGET_INFO_CUDA_DEVICE",
     "META_DATA_EXPORT",
     "ENUM_CUDA_MEMCPY_OPER",
     "ENUM_CUDA_MEM_KIND",
+)
+# A GPU's number, name, capability, SMs and memory, as newer and older exports call them.
+_GPU_TABLES = (
+    ("TARGET_INFO_GPU", ("id", "name", "computeMajor", "computeMinor", "smCount", "totalMemory")),
+    (
+        "TARGET_INFO_CUDA_GPU",
+        (
+            "deviceId",
+            "name",
+            "computeCapabilityMajor",
+            "computeCapabilityMinor",
+            "numMultiprocessors",
+            "globalMemorySize",
+        ),
+    ),
 )
 _USABLE = (
     "typeof(start) = 'integer' AND typeof(end) = 'integer' "
@@ -278,20 +294,24 @@ class _Export:
 
     def read_gpus(self, recording: Recording) -> None:
         """Take what the export says of each GPU."""
-        # Older exports have no computing capability and call the number by another name.
+        for table, columns in _GPU_TABLES:
+            if set(columns[:3]) <= self.columns.get(table, set()):
+                self._read_gpus(recording, table, columns)
+                return
+        # The oldest have names alone.
         have = self.columns.get("TARGET_INFO_GPU", set())
         number = next((column for column in ("id", "deviceId") if column in have), None)
-        if number is None:
-            return
-        wanted = (number, "name", "computeMajor", "computeMinor", "smCount", "totalMemory")
-        for number, name, major, minor, sms, memory in self.rows("TARGET_INFO_GPU", wanted):
-            device = (
-                traced_device(
+        if number is not None:
+            self._read_gpus(recording, "TARGET_INFO_GPU", (number, "name"))
+
+    def _read_gpus(self, recording: Recording, table: str, columns: tuple[str, ...]) -> None:
+        for number, name, *properties in self.rows(table, columns):
+            device = named_device(name)
+            if properties:
+                major, minor, sms, memory = properties
+                device = traced_device(
                     name=name, major=major, minor=minor, sm_count=sms, memory_bytes=memory
                 )
-                if "computeMajor" in have
-                else named_device(name)
-            )
             if device is not None and isinstance(number, int) and len(recording.devices) < 64:
                 recording.devices[number] = device
 

@@ -26,13 +26,19 @@ DOMINANT = number(
     0.5, "one kernel that is the limit", "share of the recording", "our judgement: most of it"
 )
 _WORTH_A_LOADER = number(
-    0.2, "idle time that one loader explains", "share of the recording", "our judgement"
+    0.15, "idle time that one loader explains", "share of the recording", "our judgement"
 )
 OWN_IDLE = number(
     0.3,
     "a rank's own idle time that comes before its waits for others",
     "share of the recording",
     "our judgement: others may wait for it meanwhile",
+)
+_MUCH_IDLE = number(
+    0.2,
+    "idle time of one cause that comes before many kernels",
+    "share of the recording",
+    "our judgement: none of the kernels takes as much",
 )
 _MOSTLY_WAITS = number(
     1 / 3, "waits for other ranks", "share of exposed communication", "our judgement"
@@ -73,7 +79,9 @@ def limit_of(timeline: Timeline, run: TracedRun) -> RunLimit | None:
     if not run.recorded_seconds:
         return None
     loading = next(_loading(run), None)
-    if loading is not None and run.share_of_recording(loading[1]) >= _WORTH_A_LOADER:
+    if loading is not None and loading[1] >= max(
+        run.one_time_seconds, _WORTH_A_LOADER * run.recorded_seconds
+    ):
         return _limit(run, *loading)
     busy = run.busy_seconds - run.exposed_communication_seconds
     at_work = [*_by_gpu(timeline, run)]
@@ -82,6 +90,8 @@ def limit_of(timeline: Timeline, run: TracedRun) -> RunLimit | None:
     idle = [*_by_host(run), *_loading(run)]
     waiting = [*_between_gpus(run)]
     own_idle = sum(seconds for _, seconds, _ in idle)
+    if any(run.share_of_recording(seconds) >= _MUCH_IDLE for _, seconds, _ in idle):
+        at_work = [part for part in at_work if part[0] is not RunLimiter.MANY_KERNELS]
     parts = [
         *idle,
         *(part for part in at_work if run.share_of_recording(part[1]) >= DOMINANT),
@@ -89,7 +99,9 @@ def limit_of(timeline: Timeline, run: TracedRun) -> RunLimit | None:
         *(waiting if run.share_of_recording(own_idle) < OWN_IDLE else ()),
     ]
     most = max(parts, key=lambda part: part[1])
-    return _limit(run, *(most if most[1] else max(at_work, key=lambda part: part[1])))
+    return _limit(
+        run, *(most if most[1] else max(_by_gpu(timeline, run), key=lambda part: part[1]))
+    )
 
 
 _Part = tuple[RunLimiter, float, str | None]

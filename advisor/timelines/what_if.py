@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import WORTH_SAYING
+from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE, WORTH_SAYING
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
+from gpuadvise.advisor.timelines.activities import CopyPath
 from gpuadvise.advisor.timelines.avoidable import repeated_allocation_ns
 from gpuadvise.advisor.timelines.evidence import traced_pipeline, traced_transfers
 from gpuadvise.advisor.timelines.gaps import GapCause
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 # A kernel that takes more of the span than this has no bound: what is left without it is start-up,
 # gaps and other kernels, and says nothing of how fast the kernel can be.
 _NEARLY_ALL = 0.9
+# Round trips of data: so many, and so many times the bytes one way as the other at most.
+_OFTEN, _LIKE_SIZE = 4, 10
 
 
 class Change(StrEnum):
@@ -47,6 +50,7 @@ class Change(StrEnum):
     PIN_MEMORY = "pin-memory"
     MERGE_COPIES = "merge-copies"
     OVERLAP_COPIES = "overlap-copies"
+    KEEP_ON_GPU = "keep-on-gpu"
     LAUNCH_GRAPHS = "launch-graphs"
     WAIT_LESS = "wait-less"
     SHORTEN_HOST_WORK = "shorten-host-work"
@@ -146,6 +150,12 @@ def _savings(
         None,
     )
     yield (
+        Change.KEEP_ON_GPU,
+        _round_trips(timeline),
+        "copies to the GPU and back again and again, while no kernel runs",
+        None,
+    )
+    yield (
         Change.REUSE_MEMORY,
         _reusing(timeline, run),
         "idle while the host allocated, and launches not queued while it freed",
@@ -163,7 +173,7 @@ def _savings(
 
 def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
     """Yield what the host could do against an idle GPU, where the rules advise it too."""
-    if run.launch_bound or run.late_launches:
+    if run.launch_bound or run.late_launches or run.waits_for_launches:
         yield WhatIf(
             change=Change.LAUNCH_GRAPHS,
             saved_ns=round(run.launch_idle_seconds * 1e9),
@@ -225,6 +235,19 @@ def _pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
         return 0
     saved = sum(saved_by_pinning(copies, model) for copies in _worth_pinning(timeline, model, run))
     return round((saved + run.lost_to_pageable_copies) * 1e9) if saved else 0
+
+
+def _round_trips(timeline: Timeline) -> int:
+    """Return the time of copies beside no kernel, where data of like size travel to the GPU and back often."""
+    to_gpu, back = (
+        [copies for copies in timeline.copies if copies.kind.path is path and not copies.managed]
+        for path in (CopyPath.H2D, CopyPath.D2H)
+    )
+    often = min(sum(copies.calls for copies in way) for way in (to_gpu, back)) >= _OFTEN
+    moved = [sum(copies.bytes for copies in way) for way in (to_gpu, back)]
+    exposed = timeline.account.copies_ns
+    much = exposed >= HOST_BOUND_IDLE * timeline.account.steady_ns
+    return exposed if often and much and min(moved) * _LIKE_SIZE >= max(moved) else 0
 
 
 def _hiding(timeline: Timeline) -> int:

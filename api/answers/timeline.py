@@ -543,6 +543,7 @@ class TimelineWhatIf(Record):
         "shorten-calls",
         "fuse-kernels",
         "hide-communication",
+        "keep-on-gpu",
         "speed-up-kernel",
     ]
     """What would be changed."""

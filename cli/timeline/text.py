@@ -88,6 +88,7 @@ _CHANGES = {
     Change.REUSE_MEMORY: "allocate once and reuse",
     Change.SHORTEN_CALLS: "keep slow calls out of the loop",
     Change.FUSE_KERNELS: "fewer, longer kernels",
+    Change.KEEP_ON_GPU: "keep data on the GPU",
     Change.HIDE_COMMUNICATION: "communicate while kernels compute",
     Change.FASTEN_KERNEL: "a faster kernel",
 }

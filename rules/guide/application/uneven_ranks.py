@@ -12,7 +12,7 @@ from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.thresholds import NOTICEABLE
-from gpuadvise.rules.traced import span_gain
+from gpuadvise.rules.traced import LOUD, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.ranks import RankWaits
@@ -49,8 +49,14 @@ def check(ranks: RankWaits | None = None, timeline: TracedRun | None = None) -> 
             upper_bound=1 / (1 - saved),
             how="span / (span - mean wait for other ranks), as if each had the mean of the work",
         ),
-        priority=Priority.HIGH if ranks.share >= _MUCH else Priority.MEDIUM,
+        priority=_priority(ranks.share),
     )
+
+
+def _priority(share: float) -> Priority:
+    if share >= _MUCH:
+        return Priority.HIGH
+    return Priority.MEDIUM if share >= LOUD else Priority.LOW
 
 
 def _alone(run: TracedRun) -> Verdict:
@@ -61,8 +67,9 @@ def _alone(run: TracedRun) -> Verdict:
     return Advice(
         message=(
             f"Communication takes {show_seconds(exposed)}, {show_share(run.share(exposed))} of the span, while no "
-            f"kernel computes. {plural(run.collectives, 'collective')} of like kinds differ so much in time that "
-            f"{show_seconds(waited)} of it is waiting for ranks that come late, or for links that are shared."
+            f"kernel computes. {plural(run.collectives, 'collective')} of like kinds differ so much in time that about "
+            f"{show_seconds(waited)} of it may be waiting for ranks that come late, or for links that are shared: an "
+            "estimate, since this rank was recorded alone."
         ),
         action=(
             "Record all ranks of one step, and give the folder: gpuadvise advise traces/ names the ranks that the "
@@ -71,7 +78,7 @@ def _alone(run: TracedRun) -> Verdict:
         ),
         evidence=(
             traced("communication, nothing computing", exposed, "s"),
-            traced("of it beyond what it needs", waited, "s"),
+            traced("of it beyond what like ones need (estimate)", waited, "s"),
             traced("span", run.span_seconds, "s"),
         ),
         gain=span_gain(run, waited, "time of collectives beyond that of like ones"),
@@ -107,7 +114,8 @@ RULE = Rule(
     why="A collective ends when the last rank has come, so the slowest rank sets the pace of all.",
     when=(
         "The mean rank of a recorded run waits in collectives for 5 % of its span or more, while no kernel computes; "
-        "or collectives of a rank that was recorded alone take 15 % of the span beyond what like ones do (medium)."
+        "or collectives of a rank that was recorded alone take 15 % of the span beyond what like ones do (medium). "
+        "Waits of less than a tenth are low."
     ),
     citations=(
         cited(

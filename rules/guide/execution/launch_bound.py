@@ -132,7 +132,7 @@ def _repeated(seconds: float, launches: int, seen: Callable[..., Evidence]) -> A
 
 
 def _recorded(timeline: TracedRun) -> Verdict:
-    if not (timeline.launch_bound or timeline.late_launches):
+    if not (timeline.launch_bound or timeline.late_launches or timeline.waits_for_launches):
         return PASSED
     idle, launches = timeline.launch_idle_seconds, timeline.launches
     waiting = _held_between_launches(timeline, idle)
@@ -160,8 +160,14 @@ def _recorded(timeline: TracedRun) -> Verdict:
             timeline.lost_to_launches,
             "idle time between launches, and the start and end of each kernel",
         ),
-        priority=None if timeline.launch_bound else Priority.MEDIUM,
+        priority=_priority(timeline),
     )
+
+
+def _priority(run: TracedRun) -> Priority | None:
+    if run.launch_bound:
+        return None
+    return Priority.MEDIUM if run.late_launches else Priority.LOW
 
 
 def _run(busy: str, launch_idle: str, **more: object) -> dict[str, object]:
@@ -182,7 +188,7 @@ RULE = Rule(
         "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's, is launched twice or more with so few blocks "
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
-        "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium)."
+        "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low)."
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
     caller_side=True,

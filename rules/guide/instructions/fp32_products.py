@@ -8,7 +8,7 @@ from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.products import FASTER, tensor_speedups
+from gpuadvise.rules.products import FASTER, FIRST_TF32, tensor_cores, tensor_speedups
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import CUBLAS_REACHES, OF_PRODUCTS
 from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
@@ -16,6 +16,11 @@ from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_by
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedRun
+
+_TF32 = (
+    "Where 10 bits of mantissa are enough: torch.set_float32_matmul_precision('high') and "
+    "torch.backends.cudnn.allow_tf32 = True, in cuBLAS CUBLAS_COMPUTE_32F_FAST_TF32. "
+)
 
 
 def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
@@ -30,7 +35,9 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
         fp32, fp16 = device.peaks.get("fp32"), device.peaks.get("fp16_tensor")
         if fp32 and fp16:
             return _in_half(timeline, fp16 / fp32)
-        return PASSED if device.peaks else undecided("device.peaks")
+        if device.peaks:
+            return PASSED
+        return _by_capability(timeline, device)
     tf32, bf16 = factor
     return Advice(
         message=(
@@ -40,9 +47,7 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
             f"{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
         ),
         action=(
-            "Where 10 bits of mantissa are enough: torch.set_float32_matmul_precision('high') and "
-            "torch.backends.cudnn.allow_tf32 = True, in cuBLAS CUBLAS_COMPUTE_32F_FAST_TF32. For "
-            "training and inference: with torch.autocast('cuda', torch.bfloat16), and for "
+            f"{_TF32}For training and inference: with torch.autocast('cuda', torch.bfloat16), and for "
             "convolutions model.to(memory_format=torch.channels_last)."
         ),
         evidence=(
@@ -58,8 +63,16 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     )
 
 
-def _in_half(timeline: TracedRun, factor: float | None) -> Advice:
-    """Advise 16-bit numbers on a GPU whose tensor cores know no TF32, or which the file does not name."""
+def _by_capability(timeline: TracedRun, device: Device) -> Verdict:
+    """Advise on a part of which no peaks are known, where it surely has tensor cores."""
+    has = tensor_cores(device)
+    if has is None:
+        return undecided("device.peaks")
+    return _in_half(timeline, None, tf32=device.capability.major >= FIRST_TF32) if has else PASSED
+
+
+def _in_half(timeline: TracedRun, factor: float | None, *, tf32: bool = False) -> Advice:
+    """Advise 16-bit numbers on a GPU whose tensor cores know no TF32, or of which no peaks are known."""
     seconds = timeline.single_precision_seconds
     often = "several times" if factor is None else f"{show_number(factor)} times"
     return Advice(
@@ -69,6 +82,7 @@ def _in_half(timeline: TracedRun, factor: float | None) -> Advice:
             f"numbers {often} as fast{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
         ),
         action=(
+            f"{_TF32 if tf32 else ''}"
             "For training and inference: with torch.autocast('cuda', torch.float16) and torch.amp.GradScaler(), "
             "and for convolutions model.to(memory_format=torch.channels_last); in cuBLAS CUBLAS_COMPUTE_32F "
             "with matrices of CUDA_R_16F."

@@ -30,6 +30,13 @@ MOST = number(
     "our judgement: fusing most of them wins a fifth of the run",
     LaunchSet.RECORDED,
 )
+SOME = number(
+    0.1,
+    "elementwise kernels, worth a word",
+    "share of the span",
+    "our judgement",
+    LaunchSet.RECORDED,
+)
 
 
 def check(
@@ -71,7 +78,7 @@ def check(
 
 def _recorded(timeline: TracedRun) -> Verdict:
     seconds = timeline.elementwise_seconds
-    if timeline.share(seconds) < MOST:
+    if timeline.share(seconds) < SOME:
         return PASSED
     return Advice(
         message=(
@@ -81,7 +88,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
         ),
         action=(
             "Fuse them, so that a chain of operations reads and writes once: torch.compile(model), "
-            "or a kernel in Triton. Attention written as a product, softmax, dropout and a product: "
+            "in TensorFlow tf.function(jit_compile=True), or a kernel in Triton. Attention written as a product, softmax, dropout and a product: "
             "torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, "
             "dropout_p=p), which keeps the scores on the chip. Half the bytes per element: "
             "torch.autocast('cuda', torch.bfloat16)."
@@ -95,7 +102,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
             seconds - timeline.fused_seconds,
             "their time but for the shortest of them: fused, they are one pass",
         ),
-        priority=Priority.MEDIUM,
+        priority=Priority.MEDIUM if timeline.share(seconds) >= MOST else Priority.LOW,
     )
 
 
@@ -123,7 +130,7 @@ RULE = Rule(
     when=(
         "FLOP per byte are below peak / bandwidth. With a time: only from 50 % to 75 % of the "
         "roof; less is not the fault of memory, more is as good as it gets. Or kernels of PyTorch "
-        "for one operation on each element take half of a recorded run (medium)."
+        "for one operation on each element take three tenths of a recorded run (medium), or a tenth (low)."
     ),
     citations=(*guide("9.2", "8.2"), ROOFLINE),
     check=check,

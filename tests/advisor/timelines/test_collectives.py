@@ -222,7 +222,7 @@ def test_ranks_of_a_program_are_told_together(cli, folder: Path) -> None:
     assert out.count("[uneven-ranks]") == 1
     findings = json.loads(cli("advise", str(folder / "even_ranks"), "--json").out)["findings"]
     uneven = [one for one in findings if one["rule"] == "uneven-ranks"]
-    assert [one["priority"] for one in uneven] == ["medium"]
+    assert [one["priority"] for one in uneven] == ["low"]
     rules = [one["rule"] for one in findings]
     out = cli("advise", str(folder / "even_ranks")).out
     for rule in set(rules):

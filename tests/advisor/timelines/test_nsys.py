@@ -215,6 +215,15 @@ def test_an_old_export_names_its_gpu_and_no_capability(tmp_path: Path) -> None:
     database.close()
     (recording,) = read_recordings(str(path))
     assert recording.devices[0].capability == Capability(6, 1)
+    columns = "deviceId, name, computeCapabilityMajor, computeCapabilityMinor, numMultiprocessors, globalMemorySize"
+    with sqlite3.connect(path) as database:
+        database.execute(f"CREATE TABLE TARGET_INFO_CUDA_GPU ({columns})")
+        row = (0, "NVIDIA GeForce RTX 3080", 8, 6, 68, 10495524864)
+        database.execute("INSERT INTO TARGET_INFO_CUDA_GPU VALUES (?, ?, ?, ?, ?, ?)", row)
+    database.close()
+    (recording,) = read_recordings(str(path))
+    device = recording.devices[0]
+    assert (device.capability, device.sm_count) == (Capability(8, 6), 68)
 
 
 MS = 1_000_000
