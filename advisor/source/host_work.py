@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
 COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
@@ -25,6 +26,12 @@ _TIMED = re.compile(
     rb"|clock_gettime|\bclock\(\)|sdkStartTimer|GpuTimer|benchmark",
     re.IGNORECASE,
 )
+# How functions are called that prepare the work, or try it.
+_SET_UP = re.compile(
+    r"(?:init|setup|set_up|create|construct|alloc|load|prepare|build|resize|reserve|test|bench)",
+    re.IGNORECASE,
+)
+_DEEPEST_CALLS = 3
 _HEAP = re.compile(r"\b(?:malloc|calloc|realloc|new|aligned_alloc|make_unique)\b")
 _VECTOR = r"\bstd::vector<[^,<>;]*>\s+(?:\w+(?:\(\w*\))?,\s*)*%s\s*[({;=]"
 _PINNING = ("cudaHostRegister", "cudaMallocHost", "cudaHostAlloc", "cuMemHostRegister")
@@ -44,6 +51,34 @@ def _launches(context: RuleContext, call: Node) -> bool:
         return False
     called = context.file.called(context.file.callee(call))
     return any(not f.on_device and f.says(b"<<<") for f in called)
+
+
+def is_set_up(context: RuleContext, node: Node, depth: int = 0) -> bool:
+    """Whether *node* runs once, as far as the file tells: outside of loops, in main or in what prepares the work."""
+    if context.loop_around(node) is not None:
+        return False
+    return _is_run_once(context, context.function, depth)
+
+
+def prepares(function: SourceFunction) -> bool:
+    """Whether *function* is a constructor, or says by its name that it prepares the work or tries it."""
+    class_, _, name = function.name.rpartition("::")
+    constructs = bool(class_) and re.split(r"::|<", class_)[-1] == name
+    return constructs or _SET_UP.match(name) is not None
+
+
+def _is_run_once(context: RuleContext, function: SourceFunction, depth: int) -> bool:
+    """Whether *function* is main, says that it prepares, or is called by such functions alone."""
+    if function.name == "main" or prepares(function):
+        return True
+    callers = [(f, call) for f, call in context.file.callers(function.name) if f is not function]
+    if not callers or depth > _DEEPEST_CALLS:
+        return False
+    return all(
+        not any(above.kind in LOOPS for above in call.ancestors())
+        and _is_run_once(context, caller, depth + 1)
+        for caller, call in callers
+    )
 
 
 def is_timed(context: RuleContext) -> bool:

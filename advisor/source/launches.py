@@ -40,6 +40,8 @@ class Launches:
         self._aliased: frozenset[str] | None = None
         self._widths: dict[str, list[int]] = {}
         self._values: dict[tuple[str, int], list[int]] = {}
+        self._threads: dict[str, set[int | None]] = {}
+        self._of_one_block: dict[str, bool] = {}
         self._is_read = False
 
     def of(self, function: SourceFunction) -> list[SourceLaunch]:
@@ -67,6 +69,20 @@ class Launches:
         self._read_numbers()
         return self._widths.get(kernel, [])
 
+    def is_sized_by_data(self, kernel: str) -> bool:
+        """Whether launches of *kernel* in this file take its threads from variables alone: no more than the data need, perhaps."""
+        self._read_numbers()
+        return kernel in self._threads and kernel not in self._widths
+
+    def is_of_one_block(self, kernel: str) -> bool:
+        """Whether all launches of *kernel* in this file, of which there is one at least, have a grid of one block."""
+        self._read_numbers()
+        return self._of_one_block.get(kernel, False)
+
+    def is_of_one_thread(self, kernel: str) -> bool:
+        """Whether all launches of *kernel* in this file, of which there is one at least, are of a single thread."""
+        return self.is_of_one_block(kernel) and self._threads[kernel] == {1}
+
     def values(self, kernel: str, place: int) -> list[int]:
         """Return the integers that launches of *kernel* in this file hand it as argument *place*, from 0."""
         self._read_numbers()
@@ -81,6 +97,11 @@ class Launches:
             for launch in self.of(function):
                 if width := _block_width(self._file, function, launch.block):
                     self._widths.setdefault(launch.kernel, []).append(width)
+                self._threads.setdefault(launch.kernel, set()).add(launch.threads)
+                grid = block_sides(self._file, function, launch.grid)
+                alone = grid is not None and set(grid) == {1}
+                known = self._of_one_block.get(launch.kernel, True)
+                self._of_one_block[launch.kernel] = known and alone
                 for place, argument in enumerate(launch.arguments):
                     value = _number(self._file, function, argument)
                     if value is not None:

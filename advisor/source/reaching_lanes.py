@@ -118,3 +118,18 @@ def _is_part_of_block(context: RuleContext, bound: Node) -> bool:
     if divisor is not None and operator == ">>":
         divisor = 1 << min(max(divisor, 0), _WARP)
     return divisor is None or divisor >= _FEW_OF_A_BLOCK
+
+
+def shared_stores_of_all_lanes(context: RuleContext, start: Node, end: Node) -> bool:
+    """Whether each thread stores something for others in shared memory between *start* and *end*."""
+    for change in context.function.nodes("assignment_expression"):
+        if (
+            not start.end < change.start < end.start
+            or change.children[0].kind != "subscript_expression"
+        ):
+            continue
+        name = context.root_name(change.children[0])
+        array = context.file.variable(name, change, context.function)
+        if array is not None and array.shared and not reached_by_elected_lanes(context, change):
+            return True
+    return False

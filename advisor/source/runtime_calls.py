@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.thresholds import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,13 @@ WAITING = frozenset(
 )
 # What takes a stream, or all of them, out of the order with the default stream.
 _APART = (b"cudaStreamNonBlocking", b"per-thread", b"PER_THREAD")
+_DEEPEST_CALLS = number(
+    4,
+    "calls between main and a launch, at most",
+    "",
+    "our judgement: further away anybody may check",
+)
+_MOST_CALLERS = number(50, "callers of a function that are looked at", "", "a bound on time")
 _STREAM_ARGUMENT = {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaMemcpy2DAsync": 7}
 
 
@@ -96,6 +104,22 @@ def asks_for_errors(context: RuleContext) -> bool:
     """Whether anything in the file asks for the last error."""
     text = context.file.code.lower()
     return any(words in text for words in _LAST_ERROR_WORDS)
+
+
+def reaches_main(context: RuleContext, function: SourceFunction, depth: int) -> bool:
+    """Whether *function* is main, or is called from it with no look at the error on the way."""
+    if function.name == "main":
+        return True
+    if depth > _DEEPEST_CALLS:
+        return False
+    for caller, call in context.file.callers(function.name)[:_MOST_CALLERS]:
+        if caller is function:
+            continue
+        if asks_for_error_after(context, caller, call):
+            return False
+        if reaches_main(context, caller, depth + 1):
+            return True
+    return False
 
 
 def speaks_of_checks_after(context: RuleContext, launch: Node) -> bool:

@@ -182,8 +182,11 @@ def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnost
     opened: list[SourceFunction] = []
     for function in facts.functions:
         context = RuleContext(facts, function, launches)
+        # One block is the last step of several, or too small for its code to matter much.
+        alone = function.on_device and launches.is_of_one_block(function.name)
         for faults in checks[function.on_device]:
-            yield from faults(context)
+            for d in faults(context):
+                yield replace(d, minor=True) if alone and d.rule not in _BREAKING else d
         opened.append(function)
         if facts.tree.is_full:
             launches.forget(opened)

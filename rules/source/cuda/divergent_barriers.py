@@ -11,6 +11,7 @@ from gpuadvise.advisor.source.divergence import (
     is_uneven_loop,
 )
 from gpuadvise.advisor.source.lane_stride import ends_where_it_began
+from gpuadvise.advisor.source.reaching_lanes import shared_stores_of_all_lanes
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import is_block_group
 from gpuadvise.rules.model import Priority, Topic
@@ -64,6 +65,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             calls[0],
             f"{what} in {where} depends on the thread (line {line}).",
             _ACTION,
+            minor=context.launches.is_sized_by_data(context.function.name),
         )
 
 
@@ -75,7 +77,9 @@ def _behind_returns(context: RuleContext) -> Iterator[Diagnostic]:
     line = context.file.text.line(first.start)
     for call in context.function.nodes("call_expression"):
         collective = _is_collective(context, call)
-        if call.start > first.end and (collective or _is_barrier(context, call)):
+        if call.start < first.end or not (collective or _is_barrier(context, call)):
+            continue
+        if collective or shared_stores_of_all_lanes(context, first, call):
             yield context.diagnostic(
                 "divergent-barriers",
                 call,

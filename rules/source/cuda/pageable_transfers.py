@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.host_work import host_side, pageable_memory
+from gpuadvise.advisor.source.host_work import host_side, is_set_up, pageable_memory
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
@@ -30,6 +30,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 f"The copy is asynchronous by name alone: its host side is {memory}, which is pageable, and the driver "
                 "goes through a pinned buffer of its own.",
                 "Allocate the host memory by cudaMallocHost(), or pin it once by cudaHostRegister(), where it is used often.",
+                minor=is_set_up(context, copy),
             )  # fmt: skip
 
 

@@ -25,6 +25,9 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         if threads == 1 or threads < WARP_SIZE:
             continue
+        alone = set(block_sides(context.file, context.function, launch.grid) or ()) == {1}
+        if alone and "*" in context.at(context.settled(launch.block)):
+            continue  # as many threads as a table has elements, once
         sides = block_sides(context.file, context.function, launch.block) or ()
         yield context.diagnostic(
             "partial-warp", launch.node, f"Blocks of {_block_words(sides)} threads leave {plural(-threads % WARP_SIZE, 'lane')} of the last warp idle.",

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.source.host_work import prepares
 from gpuadvise.advisor.source.runtime_calls import pointer_name
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
@@ -63,6 +64,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "repeated-allocations", call, f"Each iteration of the loop allocates and frees {names}; cudaFree waits for the device.",
             "Allocate once before the loop and reuse the buffer; where sizes vary, call cudaMallocAsync() and "
             "cudaFreeAsync() with a pool whose release threshold is raised.",
+            minor=prepares(context.function),
         )  # fmt: skip
 
 

@@ -84,6 +84,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         return
     if not context.function.matches(_INTRINSIC_WORDS):
         return
+    if context.launches.is_of_one_thread(context.function.name):
+        return  # which waits for each instruction, whatever it is
     calls_of_floats = [
         call for call in context.calls(*_OVERLOADED) if context.type_of(call) == "float"
     ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
 
 
 # Types that one asynchronous copy of 4, 8 or 16 bytes moves; float.4 is float4.
@@ -41,12 +42,24 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         loop = context.loop_around(node)
         if loop is None or not any(loop.holds(c) for c in context.calls("__syncthreads", "sync")):
             continue
+        if _is_gathered(context, value.children[1]):
+            continue
         yield context.diagnostic(
             "synchronous-staging", node, "A tile goes from global to shared memory through registers.",
             "On compute capability 8.0 and later copy it with cuda::memcpy_async or __pipeline_memcpy_async: no register holds "
             "it, and the copy of the next tile runs while this one is used.",
         )  # fmt: skip
         return
+
+
+def _is_gathered(context: RuleContext, index: Node) -> bool:
+    """Whether *index* was loaded itself: such a copy waits for that load first, and moves single elements."""
+    return any(
+        bool(context.file.tree.inside(context.settled(name), "subscript_expression"))
+        or context.settled(name).kind == "subscript_expression"
+        for name in context.file.tree.below(index)
+        if name.kind in ("identifier", "subscript_expression")
+    )
 
 
 CHECK = CudaCheck(

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.runtime_calls import (
     asks_for_error_after,
     asks_for_errors,
+    reaches_main,
     speaks_of_checks_after,
 )
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.launches import SourceLaunch
     from gpuadvise.advisor.source.rule_context import RuleContext
-    from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
 # Runtime calls whose failure changes what follows; not those at the end of a life.
@@ -36,14 +35,8 @@ _RUNTIME = re.compile(
 _RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
 # What stands before a call whose result goes somewhere.
 _INSIDE = b"(,=!&|<>"
+_TRYING = re.compile(r"(?:test|demo|example|bench)", re.IGNORECASE)
 _AROUND = ("lambda_expression", "call_expression")
-_DEEPEST_CALLS = number(
-    4,
-    "calls between main and a launch, at most",
-    "",
-    "our judgement: further away anybody may check",
-)
-_MOST_CALLERS = number(50, "callers of a function that are looked at", "", "a bound on time")
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -58,7 +51,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "unchecked-errors", dropped[0], f"An error of this call{further} goes unnoticed ({', '.join(names[:4])}).",
             "Compare the result with cudaSuccess; when it differs, print cudaGetErrorString(result) and stop.",
-            calls=str(len(dropped)),
+            calls=str(len(dropped)), minor=_is_of_little_weight(context, names),
         )  # fmt: skip
     launches = [
         launch
@@ -70,7 +63,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "unchecked-errors", launches[0].node, f"No error check follows this launch{more}: a launch that fails does nothing and says nothing.",
             "Check the result of cudaGetLastError() after the launch; in debug builds also that of cudaDeviceSynchronize().",
-            calls=str(len(launches)),
+            calls=str(len(launches)), minor=_is_of_little_weight(context, ()),
         )  # fmt: skip
     elif launches and _is_first_of_unchecked_file(context, launches):
         yield context.diagnostic(
@@ -79,6 +72,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "Check the result of cudaGetLastError() after the launch, unless every caller does.",
             calls=str(len(launches)), minor=True,
         )  # fmt: skip
+
+
+def _is_of_little_weight(context: RuleContext, names: Sequence[str]) -> bool:
+    """Whether the function tries the GPU out, or drops results of waits alone, whose errors later calls return."""
+    if _TRYING.search(context.function.name):
+        return True
+    return bool(names) and all(name.endswith("Synchronize") for name in names)
 
 
 def _is_first_of_unchecked_file(context: RuleContext, launches: list[SourceLaunch]) -> bool:
@@ -138,7 +138,7 @@ def _launch_checked(context: RuleContext, launches: list[SourceLaunch]) -> bool:
         context, first
     ):
         return True
-    return not (_reaches_main(context, context.function, 0) or _checks_others(context, first))
+    return not (reaches_main(context, context.function, 0) or _checks_others(context, first))
 
 
 def _checks_others(context: RuleContext, launch: Node) -> bool:
@@ -148,22 +148,6 @@ def _checks_others(context: RuleContext, launch: Node) -> bool:
         for call in context.calls()
         if _RUNTIME.match(context.file.callee(call))
     )
-
-
-def _reaches_main(context: RuleContext, function: SourceFunction, depth: int) -> bool:
-    """Whether *function* is main, or is called from it with no look at the error on the way."""
-    if function.name == "main":
-        return True
-    if depth > _DEEPEST_CALLS:
-        return False
-    for caller, call in context.file.callers(function.name)[:_MOST_CALLERS]:
-        if caller is function:
-            continue
-        if asks_for_error_after(context, caller, call):
-            return False
-        if _reaches_main(context, caller, depth + 1):
-            return True
-    return False
 
 
 CHECK = CudaCheck(

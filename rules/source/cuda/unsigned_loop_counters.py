@@ -74,12 +74,17 @@ def _unsigned_beside(context: RuleContext, index: Node, counter: str) -> list[st
 
 
 def _counts(context: RuleContext, loop: Node) -> bool:
-    """Whether the loop adds a step to its counter, which strength reduction could follow."""
+    """Whether the loop adds a step to its counter, which strength reduction could follow.
+
+    Loops that deal out elements to threads, by a step of a block or a grid, wait for memory instead.
+    """
     update = loop.part("update")
     if update is None:
         return False
     return update.kind == "update_expression" or (
-        update.kind == "assignment_expression" and context.file.operator(update) in ("+=", "-=")
+        update.kind == "assignment_expression"
+        and context.file.operator(update) in ("+=", "-=")
+        and "Dim." not in context.at(context.settled(update.children[1]))
     )
 
 

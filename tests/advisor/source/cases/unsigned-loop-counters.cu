@@ -22,7 +22,7 @@ template <unsigned M> __global__ void template_bound(float *out, const float *in
   for (unsigned i = 0; i < M; ++i) out[i] = in[stride * i];
 }
 __global__ void fixed_width(float *out, const float *in, uint32_t n, uint32_t stride) {
-  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {  // expect: unsigned-loop-counters
+  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {  // dealt out: it waits for memory
     out[i] = in[i * stride];
   }
 }

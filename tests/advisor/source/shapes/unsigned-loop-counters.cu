@@ -40,7 +40,7 @@ __device__ float dot(const float *a, const float *b, unsigned n, unsigned stride
   return sum;
 }
 __global__ void from_the_thread(float *out, const float *in, const unsigned n, const unsigned offset) {
-  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i + offset];  // expect: unsigned-loop-counters
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i + offset];  // waits for memory
 }
 template <typename T> __global__ void down_a_column(T *m, uint32_t height, uint32_t width) {
   for (uint32_t y = 1; y < height; ++y) m[y * width] += m[(y - 1) * width];  // expect: unsigned-loop-counters
