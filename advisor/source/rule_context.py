@@ -109,6 +109,16 @@ class RuleContext:
                 return above
         return None
 
+    def loops_around(self, node: Node) -> int:
+        """Return how many loops of this function stand around *node*."""
+        above = [n for n in node.ancestors() if n.kind in LOOPS]
+        return sum(self.function.body.holds(loop) for loop in above)
+
+    def is_beside_deeper_loop(self, loop: Node) -> bool:
+        """Whether another loop of this function stands in more loops than *loop*, and takes the time."""
+        deepest = max(map(self.loops_around, self.function.nodes(*LOOPS)), default=0)
+        return self.loops_around(loop) < deepest
+
     def assigned_below(self, node: Node, *, declared: bool = True) -> set[str]:
         """Return the names that are assigned somewhere below *node*; with what is *declared* there."""
         known = self._assigned.get((node.index, declared))

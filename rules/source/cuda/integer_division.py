@@ -84,6 +84,7 @@ def _parted_numbers(context: RuleContext) -> Iterator[Diagnostic]:
         and context.type_of(node.children[1]) in INTEGERS
         and "Dim." not in context.at(node.children[1])
         and is_made_of_thread(context, node.children[0])
+        and not _prepares(context, node)
     ]
     if len(parts) < _FEWEST_PARTS:
         return
@@ -96,6 +97,14 @@ def _parted_numbers(context: RuleContext) -> Iterator[Diagnostic]:
         "parameters, or multiply by reciprocals that the host computes. It matters where the kernel does little else.",
         minor=True,
     )  # fmt: skip
+
+
+def _prepares(context: RuleContext, node: Node) -> bool:
+    """Whether *node* stands in a loop that prepares, as by loading a tile, what deeper loops elsewhere compute with."""
+    loop = context.loop_around(node)
+    if loop is None or not context.is_beside_deeper_loop(loop):
+        return False
+    return sum(len(context.file.tree.inside(loop, kind)) for kind in LOOPS) == 1
 
 
 def _is_member(divisor: Node) -> bool:
@@ -146,10 +155,10 @@ def _unchanged(context: RuleContext, name: str) -> bool:
 def _is_repeated(context: RuleContext, dividend: Node, divisor: Node, loop: Node) -> bool:
     """Whether *loop* divides changing values by one that stays, and does little else.
 
-    Nothing replaces a divisor that changes as well; beside an inner loop one division is nothing.
+    Nothing replaces a divisor that changes as well; beside a deeper loop one division is nothing.
     """
     changed = context.assigned_below(loop)
-    return (
+    return not context.is_beside_deeper_loop(loop) and (
         _names_any(context, dividend, changed)
         and not _names_any(context, divisor, changed)
         and sum(len(context.file.tree.inside(loop, kind)) for kind in LOOPS) == 1
@@ -167,11 +176,11 @@ def _names_any(context: RuleContext, expression: Node, names: set[str]) -> bool:
 
 
 def _loops(context: RuleContext, call: Node) -> bool:
-    """Whether *call* calls a function that loops itself, or may."""
+    """Whether *call* takes longer than a division: a function that loops itself, or may, or an atomic."""
     name = context.file.callee(call)
     if name in context.file.names.returns:
         return context.file.loops(name)
-    return not (name.startswith(("__", "atomic", "make_")) or name in _SHORT)
+    return not (name.startswith(("__", "make_")) or name in _SHORT)
 
 
 CHECK = CudaCheck(
