@@ -20,6 +20,7 @@ COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
 _DIRECTIONS = {
     "cudaMemcpyHostToDevice": Direction.H2D, "cudaMemcpyDeviceToHost": Direction.D2H,
 }  # fmt: skip
+WITHIN_DEVICE = "cudaMemcpyDeviceToDevice"
 _KIND = 3  # the argument of a copy that says its direction
 _TIMED = re.compile(
     rb"EventRecord|EventElapsed|steady_clock|high_resolution_clock|gettimeofday|omp_get_wtime"
@@ -107,6 +108,12 @@ def direction(context: RuleContext, copy: Node) -> Direction | None:
     """Return which way *copy* goes, None where it says another, or none."""
     arguments = context.file.arguments(copy)
     return _DIRECTIONS.get(context.at(arguments[_KIND])) if len(arguments) > _KIND else None
+
+
+def stays_on_device(context: RuleContext, copy: Node) -> bool:
+    """Whether *copy* goes from device memory to device memory."""
+    arguments = context.file.arguments(copy)
+    return len(arguments) > _KIND and context.at(arguments[_KIND]) == WITHIN_DEVICE
 
 
 def host_side(context: RuleContext, copy: Node) -> Node | None:

@@ -39,6 +39,7 @@ _MODULES = (
     "transfers.excess_pinned_memory",
     "transfers.degraded_link",
     "transfers.blocking_copies",
+    "cuda.copied_back_buffers",
     "transfers.default_stream_use",
     "transfers.unprefetched_managed_memory",
     "transfers.reread_mapped_memory",

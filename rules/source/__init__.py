@@ -19,6 +19,7 @@ CUDA_RULES = (
     "atomic-contention",
     "bank-conflicts",
     "blocking-copies",
+    "copied-back-buffers",
     "default-stream-work",
     "divergent-barriers",
     "divergent-branches",
