@@ -100,6 +100,7 @@ _MODULES = (
     "cuda.invariant_divisors",
     "cuda.accumulators_in_memory",
     "cuda.serial_reductions",
+    "cuda.barriers_in_reductions",
     "instructions.unused_tensor_cores",
     "instructions.unused_tf32",
     "instructions.fp32_products",

@@ -18,6 +18,7 @@ CUDA_RULES = (
     "accumulators-in-memory",
     "atomic-contention",
     "bank-conflicts",
+    "barriers-in-reductions",
     "blocking-copies",
     "copied-back-buffers",
     "default-stream-work",
