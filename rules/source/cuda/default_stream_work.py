@@ -1,7 +1,8 @@
-"""Work in the default stream among work in other streams."""
+"""Work in the default stream among work in other streams, or in those of PyTorch."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.runtime_calls import loops_over_streams
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
 
 
+_EXTENSION = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|ATen/|c10/)", re.MULTILINE)
 _ACTION = "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)."
 
 
@@ -35,6 +37,23 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                     "Work in the default stream among other streams: it waits for all of them, and they wait for it.",
                     _ACTION,
                 )  # fmt: skip
+    yield from _beside_framework(context)
+
+
+def _beside_framework(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find the first launch of a function of a PyTorch extension that takes the default stream, not PyTorch's own."""
+    if not context.file.matches(_EXTENSION):
+        return
+    launches = [launch for launch in context.launches.of(context.function) if not launch.stream]
+    if launches:
+        more = f" (and {len(launches) - 1} more here)" if len(launches) > 1 else ""
+        yield context.diagnostic(
+            "default-stream-work", launches[0].node,
+            f"This extension of PyTorch launches in the default stream{more}, whatever stream the tensors are computed in.",
+            "Launch with <<<grid, block, 0, at::cuda::getCurrentCUDAStream()>>>: in another stream, or in a captured graph, this one "
+            "is out of order with what made its inputs.",
+            minor=True,
+        )  # fmt: skip
 
 
 CHECK = CudaCheck(
@@ -66,7 +85,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     why="The default stream waits for all blocking streams, and they wait for it.",
-    when="A loop over several streams also launches or copies in the default stream.",
+    when="A loop over several streams also launches or copies in the default stream, or an extension of PyTorch launches in it.",
     citations=guide("10.1.2", "9.1.2"),
     seen="reduce<<<grid, block>>>(sums)",
     action=_ACTION,

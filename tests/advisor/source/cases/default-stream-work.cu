@@ -89,3 +89,19 @@ void apart(float *a, cudaStream_t *s) {
 __global__ void on_the_device(float *a) {
   for (int i = 0; i < 4; ++i) a[i] = 0;
 }
+//---
+#include <torch/extension.h>
+__global__ void scale(float *x) { x[threadIdx.x] *= 2; }
+void of_a_tensor(torch::Tensor x) {
+  scale<<<1, 32>>>(x.data_ptr<float>());  // expect: default-stream-work
+  scale<<<1, 32>>>(x.data_ptr<float>());
+}
+void dispatched(torch::Tensor x) {
+  AT_DISPATCH_FLOATING_TYPES(x.type(), "scale", ([&] {
+    scale<<<1, 32>>>(x.data_ptr<float>());  // expect: default-stream-work
+  }));
+}
+void in_its_stream(torch::Tensor x) {
+  scale<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
+}
+void in_a_stream_of_its_own(torch::Tensor x, cudaStream_t s) { scale<<<1, 32, 0, s>>>(x.data_ptr<float>()); }
