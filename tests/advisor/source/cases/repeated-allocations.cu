@@ -125,3 +125,48 @@ void one_launch_each(int n) {
     cudaFree(a);
   }
 }
+//---
+__global__ void add(float *y, const float *x, float *scratch) { y[threadIdx.x] += x[threadIdx.x] + scratch[0]; }
+float *cuda_make_array(float *x, int n);
+void cuda_free(float *x);
+void given_device_memory(float *y, const float *x, int n) {
+  float *scratch;
+  cudaMalloc(&scratch, n);  // expect: repeated-allocations
+  add<<<n, 32>>>(y, x, scratch);
+  cudaFree(scratch);
+}
+void by_wrappers(float *y, const float *x, float *weights, int n) {
+  float *scratch = cuda_make_array(weights, n);  // expect: repeated-allocations
+  add<<<n, 32>>>(y, x, scratch);
+  cuda_free(scratch);
+}
+void given_host_memory(float *h, int n) {
+  float *x;
+  cudaMalloc(&x, n);
+  cudaMemcpy(x, h, n, cudaMemcpyHostToDevice);
+  add<<<n, 32>>>(x, x, x);
+  cudaFree(x);
+}
+void kept(float *y, const float *x, int n, float **scratch) {
+  cudaMalloc(scratch, n);
+  add<<<n, 32>>>(y, x, *scratch);
+}
+void many_launches(float *y, const float *x, int n) {
+  float *scratch;
+  cudaMalloc(&scratch, n);
+  for (int i = 0; i < n; ++i) add<<<n, 32>>>(y, x, scratch);
+  cudaFree(scratch);
+}
+void called_once(float *y, const float *x, int n) {
+  float *scratch;
+  cudaMalloc(&scratch, n);
+  add<<<n, 32>>>(y, x, scratch);
+  cudaFree(scratch);
+}
+int main() { called_once(nullptr, nullptr, 4); }
+void init_sums(float *y, const float *x, int n) {
+  float *scratch;
+  cudaMalloc(&scratch, n);
+  add<<<n, 32>>>(y, x, scratch);
+  cudaFree(scratch);
+}
