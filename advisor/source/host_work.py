@@ -33,6 +33,7 @@ _SET_UP = re.compile(
     re.IGNORECASE,
 )
 _DEEPEST_CALLS = 3
+_FEWEST_OF_A_STEP = 2  # kernels in a loop that does more than to measure one
 _HEAP = re.compile(r"\b(?:malloc|calloc|realloc|new|aligned_alloc|make_unique)\b")
 _VECTOR = r"\bstd::vector<[^,<>;]*>\s+(?:\w+(?:\(\w*\))?,\s*)*%s\s*[({;=]"
 _PINNING = ("cudaHostRegister", "cudaMallocHost", "cudaHostAlloc", "cuMemHostRegister")
@@ -82,9 +83,19 @@ def _is_run_once(context: RuleContext, function: SourceFunction, depth: int) -> 
     )
 
 
-def is_timed(context: RuleContext) -> bool:
-    """Whether the function reads a clock: it measures, and has to wait."""
-    return context.function.matches(_TIMED)
+def is_timed(context: RuleContext, loop: Node | None = None) -> bool:
+    """Whether the function reads a clock: it measures, and has to wait.
+
+    Of a *loop* that is timed as a whole only one that does nothing but launch a kernel again and again is.
+    """
+    function = context.function
+    if loop is None or not function.matches(_TIMED):
+        return function.matches(_TIMED)
+    if _TIMED.search(context.file.text.content, loop.start, loop.end):
+        return True
+    launches = context.file.tree.inside(loop, "kernel_call_syntax")
+    copies = [c for c in context.calls(*COPIES) if loop.holds(c)]
+    return len(launches) < _FEWEST_OF_A_STEP and not copies
 
 
 def is_always_reached(context: RuleContext, node: Node, loop: Node) -> bool:
@@ -102,6 +113,24 @@ def is_always_reached(context: RuleContext, node: Node, loop: Node) -> bool:
         ):
             return False
     return False
+
+
+def statements_around(context: RuleContext, wait: Node) -> tuple[Node | None, Node | None]:
+    """Return the statements before and behind that of *wait* in its block; behind it, past what only declares."""
+    statement = wait
+    while statement.parent is not None and statement.parent.kind != "compound_statement":
+        statement = statement.parent
+    if statement.parent is None:
+        return None, None
+    siblings = statement.parent.children
+    at = next(place for place, sibling in enumerate(siblings) if sibling is statement)
+    later = (s for s in siblings[at + 1 :] if not _only_declares(context, s))
+    return siblings[at - 1] if at else None, next(later, None)
+
+
+def _only_declares(context: RuleContext, statement: Node) -> bool:
+    calls = context.file.tree.inside(statement, "call_expression")
+    return statement.kind in ("declaration", "comment") and not calls
 
 
 def direction(context: RuleContext, copy: Node) -> Direction | None:

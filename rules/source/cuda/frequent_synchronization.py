@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.source.host_work import (
     COPIES,
     is_always_reached,
+    is_set_up,
     is_timed,
     loops_with_launches,
+    statements_around,
 )
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
@@ -27,6 +31,9 @@ _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaThreadSynchroni
 _NEEDING = re.compile(r"cpy|copy|host|download|fetch|read|get|sum|SetDevice|print", re.IGNORECASE)
 _FEWEST_WAITS = number(2, "waits right after launches, at least", "", "our judgement")
 _TO_HOST = re.compile(r"DeviceToHost|toCpu|to_cpu|ToHost|printf|\bcout\b")
+_OWN_MEMORY = re.compile(rb"cudaMalloc|cudaMemcpy|cudaFree|\bnew\b|\bexit\(|\bdelete\b")
+# Members of matrices and tensors that return pointers to the device.
+_DEVICE_MEMORY = re.compile(r"getDev\w*\(|data_ptr\b|device_data\(|gpu_data\(|\.data<|->data\(\)")
 _HARMLESS = frozenset(
     (
         "cudaGetLastError",
@@ -43,10 +50,12 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     if context.function.place is not ExecutionSpace.HOST:
         return
     waits = context.calls(*_WAITS) if context.function.says(b"ynchronize") else []
-    if not waits or is_timed(context):
+    if not waits:
         return
     waited: list[Node] = []
     for loop in loops_with_launches(context):
+        if is_timed(context, loop):
+            continue
         wait = next((w for w in waits if is_always_reached(context, w, loop)), None)
         if wait is not None and not _is_needed(context, loop) and not _is_debugging(context, wait):
             waited.append(wait)
@@ -56,37 +65,86 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "Leave the wait out: kernels of one stream run in order, and copies wait for them. Where errors are asked "
                 "for, call cudaGetLastError() in the loop and wait once after it.",
             )  # fmt: skip
+            continue
+        between = [w for w in waits if _is_between(context, w, loop)]
+        if len(between) >= _FEWEST_WAITS and _is_in_order(context):
+            waited.append(between[0])
+            yield context.diagnostic(
+                "frequent-synchronization", between[0],
+                f"In each iteration the host waits {plural(len(between), 'time')} between a kernel and the next kernel or copy.",
+                "Leave these waits out: kernels of one stream run in order, and cudaMemcpy waits for them by itself.",
+                minor=True,
+            )  # fmt: skip
 
-    if not waited and context.function.name != "main":
+    if not waited and context.function.name != "main" and not is_timed(context):
         yield from _after_each_launch(context, waits)
+
+
+def _is_in_order(context: RuleContext) -> bool:
+    """Whether all launches of the function go to the default stream, and none to memory that the host reads as well."""
+    launches = context.launches.of(context.function)
+    return not (
+        context.file.says(b"cudaMallocManaged") or any(launch.stream for launch in launches)
+    )
+
+
+def _is_between(context: RuleContext, wait: Node, loop: Node) -> bool:
+    """Whether *wait* stands in *loop* behind a launch and before what would wait anyway, or need not."""
+    if context.loop_around(wait) is not loop or _is_debugging(context, wait):
+        return False
+    before, behind = statements_around(context, wait)
+    if before is None or behind is None or not _launches(context, before):
+        return False
+    copies = (context.file.callee(c) for c in context.file.tree.inside(behind, "call_expression"))
+    return _launches(context, behind) or "cudaMemcpy" in copies
 
 
 def _after_each_launch(context: RuleContext, waits: list[Node]) -> Iterator[Diagnostic]:
     """Find functions that wait after each of their launches, though they give no result to the host."""
     after = [w for w in waits if _follows_launch(context, w) and not _is_debugging(context, w)]
-    if len(after) < _FEWEST_WAITS or context.file.says(b"cudaMallocManaged"):
+    if not after or context.file.says(b"cudaMallocManaged"):
+        return
+    if len(after) < _FEWEST_WAITS and not _is_given_device_memory(context, after[0]):
         return
     if any(_TO_HOST.search(context.at(call)) for call in context.calls()):
         return
     yield context.diagnostic(
         "frequent-synchronization", after[0],
-        f"The host waits after {len(after)} launches of this function: it cannot queue the next kernel while one runs.",
+        f"The host waits after {len(after)} launches of this function: it cannot queue the next kernel while one runs."
+        if len(after) > 1 else
+        "Each call of this function waits for its kernel: the caller cannot queue the next one while it runs.",
         "Leave the waits out, or for debug builds: kernels of one stream run in order, and copies to the host wait for them. "
         "cudaGetLastError() alone finds launches that fail.",
         minor=True,
     )  # fmt: skip
 
 
+def _is_given_device_memory(context: RuleContext, wait: Node) -> bool:
+    """Whether the function of *wait* launches on device memory of its caller alone, which may go on with it, more than once."""
+    launches = context.launches.of(context.function)
+    if context.function.matches(_OWN_MEMORY) or len(launches) > 1:
+        return False
+    if context.loop_around(wait) is not None or is_set_up(context, wait):
+        return False
+    return all(
+        any(_DEVICE_MEMORY.search(context.at(argument)) for argument in launch.arguments)
+        or any(
+            parameter.name == context.at(argument) and "*" in parameter.type
+            for argument in launch.arguments
+            for parameter in context.function.parameters
+        )
+        for launch in launches
+    )
+
+
 def _follows_launch(context: RuleContext, wait: Node) -> bool:
     """Whether the statement before that of *wait* launches a kernel."""
-    statement = wait
-    while statement.parent is not None and statement.parent.kind != "compound_statement":
-        statement = statement.parent
-    if statement.parent is None:
-        return False
-    siblings = statement.parent.children
-    at = next(place for place, sibling in enumerate(siblings) if sibling is statement)
-    return at > 0 and bool(context.file.tree.inside(siblings[at - 1], "kernel_call_syntax"))
+    before, _ = statements_around(context, wait)
+    return before is not None and before.kind not in LOOPS and _launches(context, before)
+
+
+def _launches(context: RuleContext, statement: Node) -> bool:
+    return bool(context.file.tree.inside(statement, "kernel_call_syntax"))
 
 
 def _is_needed(context: RuleContext, loop: Node) -> bool:

@@ -29,9 +29,11 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         return
     copies = [c for c in context.calls("cudaMemcpy") if not copies_one_value(context, c)]
     ways = {c.index: direction(context, c) for c in copies}
-    if not {Direction.H2D, Direction.D2H} <= set(ways.values()) or is_timed(context):
+    if not {Direction.H2D, Direction.D2H} <= set(ways.values()):
         return
     for loop in loops_with_launches(context):
+        if is_timed(context, loop):
+            continue
         inside = [c for c in copies if context.loop_around(c) is loop]
         back = next((c for c in inside if ways[c.index] is Direction.D2H), None)
         if back is not None and any(ways[c.index] is Direction.H2D for c in inside):

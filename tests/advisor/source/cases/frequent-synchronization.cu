@@ -112,7 +112,7 @@ void launches_inside(float *x, int n, int m) {
 }
 void no_loop(float *x) {
   step<<<64, 256>>>(x, 1);
-  cudaDeviceSynchronize();
+  cudaDeviceSynchronize();  // expect: frequent-synchronization
 }
 void waits_for_an_event(float *x, int n, cudaEvent_t e) {
   for (int i = 0; i < n; ++i) {
@@ -155,4 +155,80 @@ void waits_when_debugging(float *x, int n) {
 #ifdef DEBUG
   cudaDeviceSynchronize();
 #endif
+}
+//---
+__global__ void step(float *x) { x[threadIdx.x] += 1; }
+struct Matrix { float *getDev(); };
+struct Layer { Matrix *in; void forward(); };
+void waits_in_each_call(float *x, int n) {
+  step<<<n, 256>>>(x);
+  cudaDeviceSynchronize();  // expect: frequent-synchronization
+}
+void Layer::forward() {
+  step<<<4, 256>>>(in->getDev());
+  cudaStreamSynchronize(0);  // expect: frequent-synchronization
+}
+void copies_as_well(float *x, float *h, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<n, 256>>>(x);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+    float first = 0;
+    step<<<n, 256>>>(x);
+    cudaDeviceSynchronize();
+    cudaMemcpy(h, x, 4, cudaMemcpyDeviceToHost);
+  }
+}
+void timed_from_outside(float *x, float *h, int n) {
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < n; ++i) {
+    step<<<n, 256>>>(x);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+    step<<<n, 256>>>(x);
+    cudaDeviceSynchronize();
+    cudaMemcpy(h, x, 4, cudaMemcpyDeviceToHost);
+  }
+  print(std::chrono::steady_clock::now() - start);
+}
+void measured(float *x, int n) {
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < n; ++i) {
+    step<<<n, 256>>>(x);
+    cudaDeviceSynchronize();
+  }
+  print(std::chrono::steady_clock::now() - start);
+}
+void in_streams(float *x, float *h, int n, cudaStream_t a, cudaStream_t b) {
+  for (int i = 0; i < n; ++i) {
+    step<<<n, 256, 0, a>>>(x);
+    cudaDeviceSynchronize();
+    step<<<n, 256, 0, b>>>(x);
+    cudaDeviceSynchronize();
+    cudaMemcpy(h, x, 4, cudaMemcpyDeviceToHost);
+  }
+}
+void looked_at(float *x, float *h, int n) {
+  for (int i = 0; i < n; ++i) {
+    step<<<n, 256>>>(x);
+    cudaDeviceSynchronize();
+    h[i] = x[0];
+    step<<<n, 256>>>(x);
+    cudaDeviceSynchronize();
+    printf("%f", x[0]);
+  }
+}
+void called_once(float *x, int n) {
+  step<<<n, 256>>>(x);
+  cudaDeviceSynchronize();
+}
+int main() { called_once(nullptr, 4); }
+void init_all(float *x, int n) {
+  step<<<n, 256>>>(x);
+  cudaDeviceSynchronize();
+}
+void with_memory_of_its_own(float *h, int n) {
+  float *x;
+  cudaMalloc(&x, n);
+  step<<<n, 256>>>(x);
+  cudaDeviceSynchronize();
+  cudaFree(x);
 }
