@@ -259,6 +259,8 @@ _RECORD = {
     "steps": Option("N", "Steps to record; 3 unless given.", v.whole(1, 1000)),
     "stacks": Option("", "Record Python's stacks: slower, and lines are named."),
     "keep": Option("FILE", "Leave the recording there; of several ranks a folder."),
+    "runtime": Option("", "Run a program, and find its waits for the GPU as they happen."),
+    "output": Option("FILE", "Of --runtime: write the answer there, not to standard error."),
 }
 _COMPILE = {
     "compiler": Option(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.source.waits import Frame, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,6 +63,29 @@ class RecordedProgram:
     recordings: tuple[Path, ...]
     uses_torch: bool = False
     fault: str | None = None
+
+
+class GpuUse(StrEnum):
+    """What a program had of a GPU, the most telling first."""
+
+    USED = "used"
+    UNUSED = "unused"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedProgram:
+    """A program that has ended, and where it waited for the GPU; *uncounted* waits are of stacks beyond a bound.
+
+    *gpu* is None where no process of it lived to say.
+    """
+
+    exit_code: int
+    waits: tuple[Wait, ...]
+    uncounted: int
+    uses_torch: bool
+    gpu: GpuUse | None
+    fault: str | None
 
 
 def recorder_for(command: Sequence[str]) -> ProgramRecorder:
@@ -125,7 +149,11 @@ def record_program(command: Sequence[str], folder: str, recipe: Recipe) -> Recor
     recorder = recorder_for(command)
     environment = dict(os.environ)
     if recorder is ProgramRecorder.TORCH:
-        environment |= _hooked(environment, folder, recipe)
+        environment |= _hooked(environment, folder) | {
+            "GPUADVISE_RUN_WARMUP": str(recipe.warmup),
+            "GPUADVISE_RUN_STEPS": str(recipe.steps),
+            "GPUADVISE_RUN_STACKS": str(int(recipe.stacks)),
+        }
         exit_code = _run(list(command), environment)
         recordings = sorted(Path(folder).glob("rank*.json"))
     elif recorder is ProgramRecorder.NSYS:
@@ -135,26 +163,76 @@ def record_program(command: Sequence[str], folder: str, recipe: Recipe) -> Recor
         profiled = ["ncu", "--quiet", "--launch-count", "50", "--force-overwrite", "-o", report]
         exit_code = _run([*profiled, *command], environment)
         recordings = sorted(Path(folder).glob("report.ncu-rep*"))
-    fault = Path(folder) / "fault.txt"
     return RecordedProgram(
         exit_code=exit_code,
         recorder=recorder,
         recordings=tuple(recordings),
-        uses_torch=(Path(folder) / "torch-imported").exists(),
-        fault=fault.read_text("utf-8", "replace").splitlines()[0] if fault.exists() else None,
+        uses_torch=_imported_torch(folder),
+        fault=_fault(folder),
     )
 
 
-def _hooked(environment: Mapping[str, str], folder: str, recipe: Recipe) -> dict[str, str]:
-    """Return the variables that have a Python record itself."""
+def _imported_torch(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, "torch-imported"))
+
+
+def _fault(folder: str) -> str | None:
+    """Return the first thing that the hook says went wrong."""
+    fault = Path(folder) / "fault.txt"
+    return fault.read_text("utf-8", "replace").splitlines()[0] if fault.exists() else None
+
+
+def record_waits(command: Sequence[str], folder: str) -> AuditedProgram:
+    """Run *command* with this process's input, output and error, and count where PyTorch waits for the GPU.
+
+    Raises BadInput where there is no such program, Unavailable where it starts no Python with PyTorch.
+    """
+    program = shutil.which(command[0])
+    if program is None:
+        raise BadInput(f"{quoted(command[0])} is not a program that can be run here.")
+    if not _starts_torch(program):
+        raise Unavailable(
+            f"{quoted(os.path.basename(program))} starts no Python that has PyTorch, which is what says "
+            "where a program waits for the GPU.",
+            hint="Name the Python of the environment that the program runs in.",
+        )
+    environment = dict(os.environ)
+    environment |= _hooked(environment, folder) | {"GPUADVISE_RUN_WAITS": "1"}
+    exit_code = _run(list(command), environment)
+    counted = [_counted(path) for path in sorted(Path(folder).glob("waits-*.json"))]
+    states = {state for state, _, _ in counted}
+    return AuditedProgram(
+        exit_code=exit_code,
+        waits=tuple(wait for _, waits, _ in counted for wait in waits),
+        uncounted=sum(uncounted for _, _, uncounted in counted),
+        uses_torch=_imported_torch(folder),
+        gpu=next((state for state in GpuUse if state in states), None),
+        fault=_fault(folder),
+    )
+
+
+def _counted(path: Path) -> tuple[GpuUse, list[Wait], int]:
+    """Return what one process of the program wrote: its use of a GPU, its waits, and how many more there were."""
+    import json
+
+    written = json.loads(path.read_text("utf-8"))
+    waits = [
+        Wait(
+            frames=tuple(
+                Frame(str(file), int(line), str(name)) for file, line, name in stack["frames"]
+            ),
+            through=stack["through"],
+            count=int(stack["count"]),
+        )
+        for stack in written["stacks"]
+    ]
+    return GpuUse(written["gpu"]), waits, int(written["uncounted"])
+
+
+def _hooked(environment: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Return the variables that have a Python record itself to *folder*."""
     paths = [str(_HOOK), *filter(None, [environment.get("PYTHONPATH")])]
-    return {
-        "PYTHONPATH": os.pathsep.join(paths),
-        "GPUADVISE_RUN_FOLDER": folder,
-        "GPUADVISE_RUN_WARMUP": str(recipe.warmup),
-        "GPUADVISE_RUN_STEPS": str(recipe.steps),
-        "GPUADVISE_RUN_STACKS": str(int(recipe.stacks)),
-    }
+    return {"PYTHONPATH": os.pathsep.join(paths), "GPUADVISE_RUN_FOLDER": folder}
 
 
 def _with_nsys(

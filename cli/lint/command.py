@@ -19,7 +19,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.engines import chosen_engine, exit_with_lost, with_lost
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.formats import Format
+from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.lint.answer import answer, meets, said, verdict
 from gpuadvise.cli.lint.file_rules import FileRules, names_in
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, processes, sources
@@ -27,7 +27,7 @@ from gpuadvise.cli.options import EngineName, Get, Scheduler, TaskTime, Text, pi
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TextIO
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
@@ -38,6 +38,7 @@ EXAMPLES = """\
   gpuadvise lint src/ --fail-on high --format github
   gpuadvise lint train.py --format sarif > lint.sarif
   gpuadvise lint src/ --since main --fail-on medium     # only what is new
+  gpuadvise lint --runtime -- python train.py           # waits for the GPU as they happen
   gpuadvise lint kernel.cu --diff
   gpuadvise lint src/ --ignore slow-math,unrestricted-pointers --fix"""
 
@@ -48,7 +49,7 @@ _MOST_ROUNDS = 8
 def command(
     files: Annotated[
         list[str],
-        argument("FILE...", ".cu, .cuh, .py, .ipynb, a folder; -: stdin."),
+        argument("FILE...", ".cu, .cuh, .py, .ipynb, a folder; -: stdin. Of --runtime a program."),
     ],
     select: Annotated[Text, pick("select", "Only these rules, separated by commas.")] = None,
     ignore: Annotated[Text, pick("ignore", "Not these rules, separated by commas.")] = None,
@@ -67,6 +68,8 @@ def command(
     jobs: Annotated[
         Text, pick("jobs", "Processes that read the files; one for each core unless given.")
     ] = None,
+    runtime: Annotated[bool, pick("runtime")] = False,
+    output: Annotated[Text, pick("output")] = None,
     engine: EngineName = None,
     scheduler: Scheduler = None,
     task_time: TaskTime = None,
@@ -77,6 +80,23 @@ def command(
 ) -> Answer | Exit:
     """Say which faults FILE shows, where, and what to write instead."""
     rules = FileRules(select=names_in(select), ignore=names_in(ignore), fail_on=fail_on)
+    inputs = {
+        "files": files,
+        "select": list(rules.select),
+        "ignore": list(rules.ignore),
+        "fail_on": fail_on,
+        "baseline": baseline,
+        "since": since,
+    }
+    if runtime:
+        from gpuadvise.cli.lint.runtime import audit
+
+        _refuse_beside_runtime(
+            {"--fix": fix, "--diff": diff, "--since": since, "--jobs": jobs, "--engine": engine}
+        )
+        audit(files, rules, inputs, Output(format=format, fields=tuple(get or ())), output)
+    if output:
+        raise BadInput("--output is for --runtime; write other answers with > FILE.")
     if fix or diff:
         mending = "--diff" if diff else "--fix"
         _refuse_with_mending(mending, baseline or since, format, get)
@@ -92,16 +112,17 @@ def command(
     if fix or diff:
         code = _mend(linted, rules, write=fix and not diff, left=left, notes=notes)
         return exit_with_lost(code, spread)
-    inputs = {
-        "files": files,
-        "select": list(rules.select),
-        "ignore": list(rules.ignore),
-        "fail_on": fail_on,
-        "baseline": baseline,
-        "since": since,
-    }
     said = answer(_only_new(linted, rules, baseline, since), inputs, rules, left, notes)
     return with_lost(said, spread)
+
+
+def _refuse_beside_runtime(options: Mapping[str, object]) -> None:
+    """Raise BadInput for *options* that speak of sources, where a program is judged as it runs."""
+    for name, given in options.items():
+        if given:
+            raise BadInput(
+                f"{name} is not for --runtime, which runs a program and reads no sources."
+            )
 
 
 def _refuse_with_mending(

@@ -35,7 +35,9 @@ FIXED = {
     "_DEEPEST",  # names that are followed, so that a search ends
     "_HALF_PERCENT",
     "_STEP",  # in logarithms: of NEAR
-    "_MOST_OTHERS",  # lines, and repairs, that a sentence has room for
+    "_MOST_OTHERS",  # lines, repairs, callers and bytes that a sentence has room for
+    "_MOST_CALLERS",
+    "_SHOWN",
     "_MOST_REPAIRS",
 }
 

@@ -1,21 +1,31 @@
-"""Record a few steps of a PyTorch program that knows nothing of it.
+"""Record a few steps, or the waits for the GPU, of a PyTorch program that knows nothing of it.
 
 Python imports a module of this name as it starts. This one waits for the program to import torch,
 counts its steps (of the first optimizer, else of the outermost module), and after a warm-up has
-PyTorch's profiler record some of them to GPUADVISE_RUN_FOLDER. It runs in the program's own Python,
-which may be older than ours, and whatever fails here must not reach the program.
+PyTorch's profiler record some of them to GPUADVISE_RUN_FOLDER; or it counts where PyTorch waits for the
+GPU. It runs in the program's own Python, which may be older than ours, and whatever fails here must not
+reach the program.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import Any
 
 _FOLDER = "GPUADVISE_RUN_FOLDER"
 _WARMUP = "GPUADVISE_RUN_WARMUP"
 _STEPS = "GPUADVISE_RUN_STEPS"
 _STACKS = "GPUADVISE_RUN_STACKS"
+_WAITS = "GPUADVISE_RUN_WAITS"
+# How PyTorch's synchronisation debug mode begins its warnings: of a wait, and of itself.
+_WAITED = "called a synchronizing CUDA operation"
+_PROTOTYPE = "Synchronization debug mode is a prototype feature"
+_MOST_FRAMES = 8  # of the user's code that are kept of a stack
+_MOST_STACKS = 5000
+_SECONDS_BETWEEN_WRITES = 2  # what a killed program loses at most
+_HERE = os.path.abspath(__file__)
 
 
 class TorchFinder:
@@ -144,6 +154,150 @@ class StepRecorder:
                 _note(fault)
 
 
+class FiltersWithFirst(list):  # type: ignore[type-arg]
+    """The filters of warnings: one stays before all that the program adds or resets."""
+
+    def __init__(self, filters: Any, first: Any) -> None:
+        super().__init__([first, *(item for item in filters if item is not first)])
+        self.first = first
+
+    def insert(self, at: Any, item: Any) -> None:
+        """Insert behind the first."""
+        super().insert(max(int(at), 1), item)
+
+    def __getitem__(self, at: Any) -> Any:
+        """Return an item; a slice, which catch_warnings takes, keeps the first as well."""
+        found = super().__getitem__(at)
+        return FiltersWithFirst(found, self.first) if isinstance(at, slice) else found
+
+    def __setitem__(self, at: Any, items: Any) -> None:
+        """Set items; resetwarnings sets a slice to nothing."""
+        super().__setitem__(at, items)
+        if isinstance(at, slice):
+            super().__setitem__(slice(None), FiltersWithFirst(self, self.first))
+
+
+class WaitRecorder:
+    """Counts where the host waits for the GPU, by the warnings of PyTorch's synchronisation debug mode."""
+
+    def __init__(self, torch: Any, folder: str) -> None:
+        self.torch = torch
+        self.folder = folder
+        self.process = os.getpid()
+        self.started_in = os.getcwd()
+        self.counts: dict[Any, int] = {}  # by stack of the user's code and the library's function
+        self.uncounted = 0  # of stacks beyond the bound
+        self.written = 0.0
+        self.libraries: dict[str, bool] = {}  # by file name
+
+    def watch(self) -> None:
+        """Be told of waits from the moment on at which the program first uses CUDA; nothing else asks for CUDA."""
+        import re
+        import warnings
+
+        if not hasattr(self.torch.cuda, "set_sync_debug_mode"):
+            _note("PyTorch is older than 1.10, which does not tell where it waits")
+            return
+        show = warnings._showwarnmsg  # type: ignore[attr-defined]
+
+        def showwarnmsg(message: Any) -> None:
+            text = str(message.message)
+            if text.startswith(_WAITED):
+                self.count(sys._getframe(1))
+            elif not text.startswith(_PROTOTYPE):
+                show(message)
+
+        vars(warnings)["_showwarnmsg"] = showwarnmsg
+        first = ("always", re.compile(f"{_WAITED}|{_PROTOTYPE}"), UserWarning, None, 0)
+        vars(warnings)["filters"] = FiltersWithFirst(warnings.filters, first)
+        self.torch.cuda._lazy_call(self.begin)
+
+    def begin(self) -> None:
+        """Have PyTorch warn; it calls this once CUDA is initialised."""
+        try:
+            self.torch.cuda.set_sync_debug_mode("warn")
+        except Exception as fault:
+            _note(fault)
+
+    def count(self, frame: Any) -> None:
+        """Count a wait in the function *frame*; another process than the first is left alone."""
+        try:
+            if os.getpid() != self.process:
+                return
+            stack = self.stack_of(frame)
+            if stack not in self.counts and len(self.counts) >= _MOST_STACKS:
+                self.uncounted += 1
+                return
+            self.counts[stack] = self.counts.get(stack, 0) + 1
+            if time.monotonic() - self.written > _SECONDS_BETWEEN_WRITES:
+                self.write("used")
+        except Exception as fault:
+            _note(fault)
+
+    def stack_of(self, frame: Any) -> Any:
+        """Return the frames of the user's own code, the innermost first, and the library's function that they called.
+
+        Where all of it is a library's, its frames stand for the user's.
+        """
+        own: list[Any] = []
+        foreign: list[Any] = []
+        while frame is not None and len(own) < _MOST_FRAMES:
+            file = frame.f_code.co_filename
+            place = (file, frame.f_lineno, frame.f_code.co_name)
+            if file not in self.libraries:
+                self.libraries[file] = _is_library(file)
+            if not self.libraries[file]:
+                own.append(place)
+            elif not own and len(foreign) < _MOST_FRAMES:
+                foreign.append(place)
+            frame = frame.f_back
+        through = foreign[-1][2] if own and foreign else None
+        return tuple(own or foreign), through
+
+    def finish(self) -> None:
+        """Write what was counted as the program ends."""
+        if os.getpid() != self.process:
+            return
+        try:
+            cuda = self.torch.cuda
+            state = "used" if cuda.is_initialized() else "unused"
+            if state == "unused" and not cuda.is_available():
+                state = "missing"
+            self.write(state)
+        except Exception as fault:
+            _note(fault)
+
+    def write(self, gpu: str) -> None:
+        """Write the counts, whole or not at all; *gpu* is used, unused or missing."""
+        import json
+
+        self.written = time.monotonic()
+        stacks = [
+            {
+                "count": count,
+                "through": through,
+                "frames": [
+                    [os.path.join(self.started_in, file), line, name] for file, line, name in frames
+                ],
+            }
+            for (frames, through), count in list(self.counts.items())
+        ]
+        target = os.path.join(self.folder, f"waits-{self.process}.json")
+        with open(target + ".part", "w") as file:
+            json.dump({"gpu": gpu, "stacks": stacks, "uncounted": self.uncounted}, file)
+        os.replace(target + ".part", target)
+
+
+def _is_library(file: str) -> bool:
+    """Return whether *file* belongs to Python or to an installed package, or is none."""
+    if file.startswith("<") or os.path.abspath(file) == _HERE:
+        return True
+    parts = file.replace("\\", "/").split("/")
+    if "site-packages" in parts or "dist-packages" in parts:
+        return True
+    return os.path.abspath(file).startswith(os.path.dirname(os.__file__) + os.sep)
+
+
 def _note(fault: object) -> None:
     """Keep why nothing was recorded, for whoever ran this."""
     try:
@@ -157,13 +311,17 @@ def _note(fault: object) -> None:
 def _after_import(torch: Any) -> None:
     import atexit
 
-    recorder = StepRecorder(
-        torch,
-        os.environ[_FOLDER],
-        int(os.environ.get(_WARMUP, "5")),
-        int(os.environ.get(_STEPS, "3")),
-        os.environ.get(_STACKS) == "1",
-    )
+    recorder: Any
+    if os.environ.get(_WAITS) == "1":
+        recorder = WaitRecorder(torch, os.environ[_FOLDER])
+    else:
+        recorder = StepRecorder(
+            torch,
+            os.environ[_FOLDER],
+            int(os.environ.get(_WARMUP, "5")),
+            int(os.environ.get(_STEPS, "3")),
+            os.environ.get(_STACKS) == "1",
+        )
     with open(os.path.join(os.environ[_FOLDER], "torch-imported"), "w"):
         pass
     recorder.watch()
