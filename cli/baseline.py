@@ -183,9 +183,10 @@ def _shown(name: str) -> Iterator[str]:
 
 def _compared(answer: dict[str, Any], command: str, name: str) -> list[Any]:
     """Return what gates compare with in an answer of *command*; raises BadInput where it has none."""
-    holder, key = answer, "findings"
+    holder: object = answer
+    key = "findings"
     if command == "kernels":
-        holder, key = answer.get("result") or {}, "kernels"
+        holder, key = answer.get("result"), "kernels"
     records = holder.get(key) if isinstance(holder, dict) else None
     if not isinstance(records, list):
         raise BadInput(

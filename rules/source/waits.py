@@ -8,7 +8,8 @@ from os.path import basename
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.source.diagnostic import Diagnostic, LintedFile, SourceRange
+from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
+from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.suppressions import suppressions_in
 from gpuadvise.advisor.source.text import source_text
 
