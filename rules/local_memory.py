@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import has_shared_memory, relieved, requests_to_memory
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list
@@ -117,7 +117,7 @@ def weighed(advice: Advice, profile: KernelProfile | None, share: float | None) 
     relief |= relieved(profile, 1 / max(part, 1e-6), Unit.L2)
     per_request = WITH_SPILL if profile.spill_requests else WITH_ARRAY
     instructions = max(1 - per_request * share, profile.kept_instructions, _LEAST_LEFT)
-    relief |= relieved(profile, 1 / instructions, Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU)
+    relief |= relieved(profile, 1 / instructions, *ISSUED)
     return replace(
         advice,
         relief=relief,
@@ -132,8 +132,7 @@ def _left(instructions: float, per_request: float, part: float) -> dict[str, str
         "local memory"
     )
     sectors = f"with {show_share(part)} of the sectors, those of global accesses"
-    issued = (Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU)
-    return {Unit.L2: sectors, **dict.fromkeys(issued, words)}
+    return {Unit.L2: sectors, **dict.fromkeys(ISSUED, words)}
 
 
 def _global_part(profile: KernelProfile) -> float:

@@ -61,10 +61,7 @@ def source_rule(
         """Advise at each place that the source reader marked."""
         return advised(observations, id, lambda _: (when, action or f"{title}."))
 
-    place = {"fault": id, "file": file, "line": 12, "column": 9, "seen": seen}
-    if detail is not None:
-        place["detail"] = detail
-    other = {"fault": "another-fault", "file": file, "line": 12, "column": 9, "seen": "x"}
+    example = place(id, seen, file) | ({} if detail is None else {"detail": detail})
     return Rule(
         id=id,
         title=title,
@@ -76,13 +73,20 @@ def source_rule(
         citations=citations,
         check=check or each_place,
         examples=Examples(
-            fires={"observations": [place]}, quiet=quiet or {"observations": [other]}
+            fires={"observations": [example]}, quiet=quiet or {"observations": [place(file=file)]}
         ),
         recommendation=recommendation,
         correctness=correctness,
         broken=broken,
         folds_into=folds_into,
     )
+
+
+def place(
+    fault: str = "another-fault", seen: str = "x", file: str = "blur.cu"
+) -> dict[str, object]:
+    """Return a place in a source where *fault* was seen, as an example describes it."""
+    return {"fault": fault, "file": file, "line": 12, "column": 9, "seen": seen}
 
 
 def seen_in_source(rule: Rule, observations: Iterable[Observation]) -> tuple[Advice, ...]:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.stalls import Stall
-from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import (
     dram_bytes_per_request,
     has_shared_memory,
@@ -108,60 +107,3 @@ def hardly_global(profile: KernelProfile) -> bool:
     """Return whether hardly a request to memory can be a global one, by the sectors that those move."""
     requests, moved = requests_to_memory(profile), profile.global_sectors
     return requests is not None and moved is not None and moved < _HARDLY * requests
-
-
-# What a page shows that names neither the pipe nor counts: sorts, hashes by shifts and filters of bytes lie outside.
-HARDLY_FLOATS = number(
-    0.01,
-    "FP32 beside divisions, on a page without counts",
-    "share of its peak",
-    "measured on an H100 and an H200: 0 to 0.01 in nine kernels that divide",
-    LaunchSet.SIXTH,
-)
-LEAST_ALU = number(
-    0.5,
-    "ALU pipe beside divisions",
-    "share of what is issued",
-    "measured in nine kernels that divide: 0.57 to 0.9",
-    LaunchSet.SIXTH,
-)
-MOST_ALU = number(
-    0.93,
-    "ALU pipe beside divisions, at most",
-    "share of what is issued",
-    "the FMA pipe takes a part of each division",
-    LaunchSet.SIXTH,
-)
-PREDICATED = number(
-    0.925,
-    "lanes that predicates leave at work beside divisions",
-    "share of the active ones",
-    "measured in nine kernels that divide: 0.76 to 0.92, which is how quotients are corrected",
-    LaunchSet.SIXTH,
-)
-FEW_REQUESTS = number(
-    0.37,
-    "pipes to memory beside divisions",
-    "share of their peak",
-    "measured in nine kernels that divide: 0.09 to 0.36",
-    LaunchSet.SIXTH,
-)
-
-
-def looks_like_divisions(profile: KernelProfile) -> bool:
-    """Return whether a page that counts no instructions shows integers alone, many of whose lanes a predicate stops.
-
-    A division corrects its quotient by such steps, and leaves a part of the work to the FMA pipe.
-    """
-    alu, issue = profile.pipes.get(Unit.ALU, 0.0), profile.issue_busy or 0.0
-    active, working = profile.active_threads or 0.0, profile.unpredicated_threads or 0.0
-    return (
-        Unit.XU not in profile.pipes
-        and not profile.float_instructions
-        and Unit.FP64 not in profile.pipes
-        and profile.fp32_of_peak is not None
-        and profile.fp32_of_peak <= HARDLY_FLOATS
-        and LEAST_ALU * issue <= alu <= MOST_ALU * issue
-        and 0 < working <= PREDICATED * active
-        and (profile.memory_pipes_busy or 1.0) <= FEW_REQUESTS
-    )

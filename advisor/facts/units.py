@@ -31,3 +31,7 @@ class Unit(StrEnum):
     XU = "xu"
     UNIFORM = "uniform"
     CBU = "cbu"
+
+
+# What fewer instructions leave less to do, whatever they are.
+ISSUED = (Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU)

@@ -35,9 +35,7 @@ MOST_LINES = 200  # of a file that holds a rule
 LONGER = {
     "idle_gaps": 250,
     "narrow_loads": 243,
-    "implicit_double": 269,
     "latency_bound": 273,
-    "integer_division": 276,
 }
 IMPOSSIBLE = next(rule for rule in RULES if rule.id == "impossible-launch")
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

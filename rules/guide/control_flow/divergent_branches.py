@@ -13,7 +13,7 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.observed import advised
+from gpuadvise.rules.observed import advised, place
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -161,22 +161,8 @@ RULE = Rule(
     check=check,
     either=("observations", "active_threads"),
     examples=Examples(
-        fires={
-            "observations": [
-                {
-                    "fault": "divergent-branches",
-                    "file": "blur.cu",
-                    "line": 12,
-                    "column": 9,
-                    "seen": "if (threadIdx.x % 2)",
-                }
-            ]
-        },
-        quiet={
-            "observations": [
-                {"fault": "another-fault", "file": "blur.cu", "line": 12, "column": 9, "seen": "x"}
-            ]
-        },
+        fires={"observations": [place("divergent-branches", "if (threadIdx.x % 2)")]},
+        quiet={"observations": [place()]},
         edges=({"profile": {"active_threads": 23.9}}, {"profile": {"active_threads": 24}}),
     ),
 )

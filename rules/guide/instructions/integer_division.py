@@ -9,55 +9,23 @@ from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
 from gpuadvise.advisor.facts.stalls import Stall
-from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.facts.workload import relieved
+from gpuadvise.advisor.facts.units import ISSUED, Unit
+from gpuadvise.advisor.facts.workload import relieved, shared_requests
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.observed import advised
+from gpuadvise.rules.observed import advised, place
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.uncounted import looks_like_divisions
+from gpuadvise.rules.special_functions import divides, lacking_of_divisions, looks_like_divisions
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-# The pipe of special functions converts an integer to float, takes its reciprocal and converts it back,
-# once per division. Measured on an H100 and an H200 are 35 % to 60 % where divisions fill the issue slots.
-DIVIDING = number(
-    0.3,
-    "special functions",
-    "share of the pipe, which converts integers and takes reciprocals for a division",
-    "measured on an H100 and an H200: 0.35 to 0.6",
-    LaunchSet.FOURTH,
-)
-OF_FLOATS = number(
-    0.6,
-    "floating-point instructions per special function, of a lane",
-    "",
-    "measured: 0 to 0.5 beside divisions, 0.7 where floats become bytes",
-    LaunchSet.FOURTH,
-)
-MULTIPLYING = number(
-    0.4,
-    "FMA pipe per share of the special functions'",
-    "",
-    "measured: 0.5 to 0.8 beside divisions, 0.1 where votes count bits",
-    LaunchSet.FOURTH,
-)
-# The quotient is a product of integers, of which the heavy half of the FMA pipe takes all.
-MULTIPLYING_INTEGERS = number(
-    0.6,
-    "heavy half of the FMA pipe per share of the special functions'",
-    "",
-    "measured: 0.9 to 1.6 beside divisions of integers, 0.3 beside those of floats",
-    LaunchSet.SEVENTH,
-)
-# Instructions that go with one on that pipe: measured are 8 to 11 in four pairs with and without divisions.
 PER_CONVERSION = number(
     11.0,
     "instructions that go with one on that pipe",
@@ -106,13 +74,15 @@ def check(
     places = advised(observations, RULE.id, _words) if observations else ()
     if profile is None or library_of(profile.kernel):
         return places
-    if _fills_issue_slots(profile, limiter) and looks_like_divisions(profile):
+    fills = _fills_issue_slots(profile, limiter)
+    if fills and looks_like_divisions(profile):
         return (*places, _inferred(profile))
-    lacking = _lacking(profile, limiter)
-    if lacking and observations is None:
-        return undecided(lacking)
-    divides = _fills_issue_slots(profile, limiter) and not lacking and _divides(profile)
-    return (*places, _profiled(profile)) if divides else places
+    lacking = lacking_of_divisions(profile) if fills else None
+    if profile.issue_busy is None:
+        lacking = "profile.issue_slots_busy"
+    if lacking:
+        return places if observations is not None else undecided(lacking)
+    return (*places, _profiled(profile)) if fills and divides(profile) else places
 
 
 def _fills_issue_slots(profile: KernelProfile, limiter: Limiter | None) -> bool:
@@ -136,43 +106,9 @@ def _inferred(profile: KernelProfile) -> Advice:
             profiled("ALU pipe", alu, "share"),
             profiled("lanes at work / active", working / active, "share"),
         ),
-        relief=relieved(
-            profile,
-            1 / LEFT_UNCOUNTED,
-            Unit.ISSUE,
-            Unit.ALU,
-            Unit.FMA,
-            Unit.CBU,
-            Unit.ADU,
-            Unit.COMPUTE,
-        ),
+        relief=relieved(profile, 1 / LEFT_UNCOUNTED, *ISSUED, Unit.ADU, Unit.COMPUTE),
         left={Unit.ISSUE: f"with {show_share(LEFT_UNCOUNTED)} of the instructions"},
         priority=Priority.MEDIUM,
-    )
-
-
-def _lacking(profile: KernelProfile, limiter: Limiter | None) -> str | None:
-    """Return the first value that the profile lacks to tell divisions; None where it has all that decide."""
-    if profile.issue_busy is None:
-        return "profile.issue_slots_busy"
-    if not _fills_issue_slots(profile, limiter):
-        return None
-    if Unit.XU not in profile.pipes:
-        return "profile.pipes"
-    known = profile.pipes[Unit.XU] < DIVIDING or profile.float_instructions
-    return None if known else "profile.float_instructions"
-
-
-def _divides(profile: KernelProfile) -> bool:
-    """Return whether special functions serve integers, whose divisions then fill the issue slots."""
-    functions = profile.pipes[Unit.XU]
-    lanes = profile.unpredicated_threads or WARP_SIZE
-    floats = sum(profile.float_instructions.values()) / lanes
-    return (
-        functions >= DIVIDING
-        and floats <= OF_FLOATS * (profile.special_functions or 0.0)
-        and profile.pipes.get(Unit.FMA, 0.0) >= MULTIPLYING * functions
-        and profile.pipes.get(Unit.FMA_HEAVY, 1.0) >= MULTIPLYING_INTEGERS * functions
     )
 
 
@@ -192,9 +128,7 @@ def _profiled(profile: KernelProfile) -> Advice:
             profiled("issue slots", issue, "share"),
         ),
         relief=relieved(profile, 1e6, Unit.XU)
-        | relieved(
-            profile, 1 / left, Unit.ISSUE, Unit.ALU, Unit.FMA, Unit.CBU, Unit.ADU, Unit.COMPUTE
-        )
+        | relieved(profile, 1 / left, *ISSUED, Unit.ADU, Unit.COMPUTE)
         | tree,
         left={Unit.ISSUE: f"with {show_share(left)} of the instructions"},
         priority=Priority.MEDIUM,  # measured: 1.3 to 3.6 times the time of a kernel without them
@@ -206,10 +140,8 @@ def _of_a_tree(profile: KernelProfile) -> dict[str, float]:
 
     Another way to add up, by shuffles of a warp, takes the passes and the barriers with it.
     """
-    ways = (profile.shared_loads, profile.shared_stores)
-    requests = sum(way.requests or 0.0 for way in ways)
-    barriers = profile.stalls.get(Stall.BARRIER, 0.0)
-    if requests < _OF_A_TREE * (profile.instructions or math.inf) or barriers < _OF_A_TREE:
+    least = _OF_A_TREE * (profile.instructions or math.inf)
+    if shared_requests(profile) < least or profile.stalls.get(Stall.BARRIER, 0.0) < _OF_A_TREE:
         return {}
     return relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.MEMORY)
 
@@ -255,22 +187,8 @@ RULE = Rule(
     check=check,
     either=("observations", "profile"),
     examples=Examples(
-        fires={
-            "observations": [
-                {
-                    "fault": "integer-division",
-                    "file": "blur.cu",
-                    "line": 12,
-                    "column": 9,
-                    "seen": "i / width",
-                }
-            ]
-        },
-        quiet={
-            "observations": [
-                {"fault": "another-fault", "file": "blur.cu", "line": 12, "column": 9, "seen": "x"}
-            ]
-        },
+        fires={"observations": [place("integer-division", "i / width")]},
+        quiet={"observations": [place()]},
         edges=({"profile": _at_an_edge(0.31)}, {"profile": _at_an_edge(0.29)}),
     ),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.stalls import Stall
-from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import has_shared_memory, l1_hits, relieved, waits_for
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -148,7 +148,7 @@ def _asked_of_l2_once(profile: KernelProfile) -> dict[str, float]:
 
 def _computing(profile: KernelProfile, instructions: float) -> dict[str, float]:
     """Return how busy the SM's units are with a part of the *instructions*."""
-    relief = relieved(profile, 1 / instructions, Unit.ISSUE, Unit.FMA, Unit.ALU, Unit.CBU)
+    relief = relieved(profile, 1 / instructions, *ISSUED)
     if Unit.FMA in relief:
         relief[Unit.FMA] = max(relief[Unit.FMA], profile.fp32_of_peak or 0.0)
     return relief
