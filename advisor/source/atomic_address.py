@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.tree import Node
 
 _DEEPEST = 4  # names and elements that lead to each other
+_NUMBERS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+_BLOCKS = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
+_MOST_NAMES = 30  # that an index is made of
 _BYTES = frozenset(("char", "uchar"))
 
 
@@ -133,6 +136,70 @@ def is_indexed_by_byte(context: RuleContext, address: Node) -> bool:
             elif context.variances.of(name) is not Variance.UNIFORM:
                 return False
     return bytes_ > 0
+
+
+def follows_from_indices(context: RuleContext, address: Node) -> bool:
+    """Whether *address* is made of the numbers of thread and block, counters and sizes, and of nothing that was loaded."""
+    if address.kind == "binary_expression" and context.file.operator(address) == "+":
+        index: Node | None = address.children[1]
+    else:
+        index = _index(address)
+    if index is None or context.variances.of(index) is Variance.UNIFORM:
+        return False
+    known: set[str] = set()
+    if not _is_made_of_indices(context, index, known):
+        return False
+    loop = context.loop_around(index)
+    counters = set() if loop is None else context.assigned_below(loop)
+    # Several threads have an element in common: blocks, steps of a loop, or what a division rounds down.
+    return (
+        not counters.isdisjoint(known)
+        or not known.isdisjoint(("/", ">>", "%", "min", "max"))
+        or any(context.function.says(b.encode()) and b not in known for b in _BLOCKS)
+    )
+
+
+def _is_made_of_indices(context: RuleContext, node: Node, known: set[str]) -> bool:
+    """Whether *node* is; what it is made of, names and operators, is added to *known*."""
+    for part in (node, *context.file.tree.below(node)):
+        if part.kind == "field_expression":
+            known.add(context.at(part))
+            if not _is_of_all(context, part):
+                return False
+        if part.kind in ("binary_expression", "call_expression"):
+            known.add(context.file.operator(part) or context.file.callee(part))
+        if part.kind in ("subscript_expression", "pointer_expression", "update_expression"):
+            return False
+        if part.kind == "call_expression" and context.file.callee(part) not in ("min", "max"):
+            return False
+        name = context.at(part)
+        if part.kind != "identifier" or name in known or _is_of_field(part):
+            continue
+        known.add(name)
+        variable = context.file.variable(name, part, context.function)
+        if len(known) > _MOST_NAMES or name in context.handed_out:
+            return False
+        if variable is None or variable.parameter or (variable.constant and not variable.value):
+            continue
+        values = [] if variable.value is None else [variable.value]
+        values += [c.children[1] for c in context.changes(variable) if len(c.children) == 2]
+        if not all(_is_made_of_indices(context, value, known) for value in values):
+            return False
+    return True
+
+
+def _is_of_all(context: RuleContext, field: Node) -> bool:
+    """Whether *field* is of a number of the thread, a size of block or grid, or a parameter."""
+    base = field.children[0]
+    if context.at(base) in _NUMBERS:
+        return True
+    variable = context.file.variable(context.at(base), base, context.function)
+    return variable is not None and variable.parameter and "*" not in variable.type
+
+
+def _is_of_field(name: Node) -> bool:
+    """Whether *name* is that of a field, or of what has fields, such as blockIdx."""
+    return name.parent is not None and name.parent.kind == "field_expression"
 
 
 def is_in_shared_memory(context: RuleContext, address: Node) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.atomic_address import (
     best_of_a_loop,
+    follows_from_indices,
     is_in_shared_memory,
     is_indexed_by_byte,
     is_one_address,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
 
 _ATOMICS = (
     "atomicAdd",
@@ -77,6 +79,23 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 f"All threads of the grid count in the few elements of {name} that a byte can choose.",
                 "Count in shared memory, one histogram for each block or warp, and add it to the one in global memory once.",
             )  # fmt: skip
+        elif follows_from_indices(context, address) and _is_of_registers(context, arguments[1]):
+            reported.add(name)
+            yield context.diagnostic(
+                "atomic-contention", call,
+                f"Which threads add to an element of {name} follows from their numbers, not from the data; each addition is an atomic.",
+                "Let each thread own an element and loop over what comes to it, with a plain store at the end; or let blocks write "
+                "partial sums that a second kernel adds up.",
+                minor=True,
+            )  # fmt: skip
+
+
+def _is_of_registers(context: RuleContext, value: Node) -> bool:
+    """Whether *value* is the thread's own, and not one that its block added up in shared memory before."""
+    elements = context.file.tree.inside(value, "subscript_expression")
+    if bare(value).kind == "subscript_expression":
+        elements = [*elements, bare(value)]
+    return not any(is_in_shared_memory(context, bare(element.children[0])) for element in elements)
 
 
 CHECK = CudaCheck(

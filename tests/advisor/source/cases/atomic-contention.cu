@@ -136,3 +136,49 @@ __global__ void of_one_thread_of_each_block(float *sums, const float *x, int n) 
   if (threadIdx.x == 0)
     for (int k = 0; k < n; ++k) atomicAdd(&sums[k], x[k]);
 }
+//---
+__global__ void split(float *sums, const float *x, int width, int height) {
+  int column = blockIdx.y * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int row = 0; row < 64; ++row) sum += x[(blockIdx.x * 64 + row) * width + column];
+  atomicAdd(&sums[column], sum);  // expect: atomic-contention
+}
+__global__ void down(float *small, const float *x, int width, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int y = i / width, at = y / 2 * (width / 2) + i % width / 2;
+  atomicAdd(small + at, x[i]);  // expect: atomic-contention
+}
+__global__ void windows(float *grad, const float *out, int width, int size) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < size; ++k) atomicAdd(&grad[min(i + k, width - 1)], out[i] / size);  // expect: atomic-contention
+}
+__global__ void scattered(float *sums, const float *x, const int *where) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, at = where[i] * 4;
+  atomicAdd(&sums[at + 1], x[i]);
+}
+struct Edge { int from, to; };
+__global__ void along_edges(float *sums, const Edge *edges, const float *x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  Edge e = edges[i];
+  atomicAdd(&sums[e.to], x[i]);
+}
+__global__ void of_a_block(float *counts, const unsigned char *x) {
+  __shared__ float own[256];
+  own[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&own[x[blockIdx.x * blockDim.x + threadIdx.x]], 1.f);
+  __syncthreads();
+  atomicAdd(&counts[threadIdx.x], own[threadIdx.x]);
+}
+__global__ void by_one_lane(float *sums, float part) {
+  if (threadIdx.x == 0) atomicAdd(&sums[blockIdx.y], part);
+}
+__global__ void by_a_pointer(float *sums, const float *x, int i) {
+  float *to = &sums[threadIdx.x];
+  atomicAdd(to, x[i]);
+}
+__global__ void by_a_cell(int *counts, const float *x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, cell = int(x[i] * 100);
+  atomicAdd(&counts[cell], 1);
+}
