@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.facts.busy import busy
-from gpuadvise.advisor.facts.limiter import LastWave, LatencyBound, UnknownLimiter
-from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes
 from gpuadvise.advisor.occupancy.bounds import launch_bounds
@@ -21,18 +18,13 @@ from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Gain, GainKind
-from gpuadvise.rules.gain_bounds import near_roof
 from gpuadvise.rules.model import Priority
-from gpuadvise.rules.thresholds import LONG_WAIT, NO_TENSOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.code import LaunchBounds
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.next_steps import NextStep
@@ -63,13 +55,6 @@ MANY_MORE = number(
     "our judgement: fewer hardly show in a time",
     LaunchSet.FIFTH,
 )
-FEWEST_HELD = number(
-    0.15,
-    "two warps per scheduler",
-    "achieved occupancy",
-    "2 of a scheduler's 16, and somewhat more",
-    LaunchSet.SIXTH,
-)
 
 
 def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
@@ -95,49 +80,6 @@ def filled_by_grid(
 def grid_brings_few(profile: KernelProfile) -> bool:
     """Return whether the grid has fewer than half of the blocks that fit at once: most of each SM is empty."""
     return profile.waves is not None and 0 < profile.waves < LOW
-
-
-def wants_warps(limiter: Limiter | None) -> bool:
-    """Return whether more warps could lift *limiter*, as far as it is known."""
-    match limiter:
-        case None | UnknownLimiter():
-            return True
-        case LatencyBound():
-            return limiter.share is None or limiter.share >= LONG_WAIT
-        case _:
-            return False
-
-
-def warps_may_help(
-    limiter: Limiter | None,
-    profile: KernelProfile | None,
-    traffic: Traffic | None,
-    device: Device,
-    work: Work | None,
-) -> bool:
-    """Return whether more warps could win time: no unit is busy, or memory is not as busy as it could be."""
-    if near_roof(limiter) or _waits_in_each_block(limiter, profile):
-        return True
-    if isinstance(limiter, LatencyBound) and _two_per_scheduler(profile):
-        return not busy(profile, traffic, device, work)
-    return wants_warps(limiter) and not busy(profile, traffic, device, work)
-
-
-def _two_per_scheduler(profile: KernelProfile | None) -> bool:
-    """Return whether a scheduler has about two warps, none of which works on tensor cores.
-
-    Whatever each of them waits for, and be it for several things, there is hardly another one to issue meanwhile.
-    """
-    held = profile.achieved_occupancy if profile else None
-    tensor = profile.pipes.get(Unit.TENSOR, 0.0) if profile else 0.0
-    return held is not None and 0 < held <= FEWEST_HELD and tensor < NO_TENSOR
-
-
-def _waits_in_each_block(limiter: Limiter | None, profile: KernelProfile | None) -> bool:
-    """Return whether the blocks of a launch that ends in a part of a wave wait, and leave units idle."""
-    wait = profile.top_stall if profile else None
-    waits = wait is not None and wait[1] >= LONG_WAIT
-    return isinstance(limiter, LastWave) and waits and not busy(profile)
 
 
 def register_tile(occupancy: Occupancy) -> bool:

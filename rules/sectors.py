@@ -16,7 +16,7 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.thresholds import WORD
+from gpuadvise.rules.load_width import WORD
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

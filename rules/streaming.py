@@ -21,6 +21,7 @@ from gpuadvise.advisor.facts.workload import (
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.atomics import waits_for_atomics
+from gpuadvise.rules.load_width import ONE_WORD
 from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS
 
 if TYPE_CHECKING:
@@ -105,9 +106,6 @@ PER_WORD = number(
     "of a warp whose threads load one word each, and add it up",
     "measured on an H100 and an H200: 64 to 78 in five kernels",
     LaunchSet.FOURTH,
-)
-ONE_WORD = number(
-    1.1, "one word, with what rounding adds", "words", "our judgement", LaunchSet.FOURTH
 )
 FROM_DRAM = number(
     1.8,

@@ -41,10 +41,6 @@ MOST_SECTORS = number(
 KEPT_IN_L1 = number(
     16 * 1024, "array that L1 keeps", "bytes", "our judgement: L1 has 24 KiB and more"
 )
-WORD = number(4.0, "word", "bytes per thread", "measured on an H200")
-WIDEST = number(
-    16.0, "widest access", "bytes per thread", "programming guide, Device Memory Accesses"
-)
 NOTICEABLE = number(0.05, "noticeable", "share of the run", "our judgement")
 OF_PRODUCTS = number(0.1, "FP32 or FP64 products", "share", "our judgement", LaunchSet.RECORDED)
 CUBLAS_REACHES = number(
@@ -64,7 +60,6 @@ STARTING = number(
 COALESCED = number(
     24.0, "bytes used of a sector", "bytes", "a misaligned warp uses 25.6", LaunchSet.RECORDED
 )
-HALF_WORD = number(2.0, "half a word", "bytes per thread", "16-bit types")
 BLOCK_THREADS = number(
     1024,
     "threads of a block that any GPU takes, at most",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.stalls import Stall
@@ -15,8 +14,9 @@ from gpuadvise.advisor.facts.workload import (
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.streaming import ONE_WORD, draws_on_dram
-from gpuadvise.rules.thresholds import COALESCED, MEMORY_BY_WORDS, MOST_OF_THE_TIME, WORD
+from gpuadvise.rules.load_width import ONE_WORD, WORD, takes_bytes
+from gpuadvise.rules.streaming import draws_on_dram
+from gpuadvise.rules.thresholds import COALESCED, MEMORY_BY_WORDS, MOST_OF_THE_TIME
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -45,12 +45,6 @@ _HARDLY = number(
     "a request moves one or more, so that nine of ten go elsewhere",
     LaunchSet.RECORDED,
 )
-_BYTE_POINTER = r"\b((un)?signed char|u?int8_t)\b[^,()]{0,20}\*"
-
-
-def takes_bytes(profile: KernelProfile) -> bool:
-    """Return whether a parameter of the kernel points to numbers of one byte."""
-    return bool(re.search(_BYTE_POINTER, profile.kernel.partition("(")[2]))
 
 
 def looks_narrow(profile: KernelProfile) -> bool:

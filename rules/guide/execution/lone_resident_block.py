@@ -11,9 +11,10 @@ from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.occupancy_words import at_sizes, filled_by_grid, register_tile, warps_may_help
+from gpuadvise.rules.occupancy_words import at_sizes, filled_by_grid, register_tile
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import LONG_WAIT
+from gpuadvise.rules.waits import warps_may_help
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -21,9 +21,9 @@ from gpuadvise.rules.occupancy_words import (
     steps_of,
     too_few_in_flight,
     warps_gain,
-    warps_may_help,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.waits import warps_may_help
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

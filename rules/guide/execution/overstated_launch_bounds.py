@@ -8,8 +8,8 @@ from gpuadvise.advisor.occupancy.bounds import launch_bounds as judged
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
-from gpuadvise.rules.occupancy_words import wants_warps
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.waits import wants_warps
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -20,10 +20,10 @@ from gpuadvise.rules.occupancy_words import (
     steps_of,
     too_few_in_flight,
     warps_gain,
-    warps_may_help,
     wider,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.waits import warps_may_help
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -5,27 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import IssueBound, LatencyBound, UnknownLimiter
-from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import bytes_per_load, dram_bytes_per_request, relieved
-from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.load_width import (
+    HALF_WORD,
+    ONE_WORD,
+    WIDEST,
+    WORD,
+    few_lanes_load,
+    size_words,
+    used_in_the_end,
+    width_of_whole_warps,
+)
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.streaming import (
-    ONE_WORD,
     loads_word_per_thread,
     many_requests,
     requests_share,
     streams_from_dram,
     wider_loads_may_help,
 )
-from gpuadvise.rules.thresholds import COALESCED, HALF_WORD, WIDEST, WORD
-from gpuadvise.rules.uncounted import looks_narrow, takes_bytes
+from gpuadvise.rules.thresholds import COALESCED
+from gpuadvise.rules.uncounted import looks_narrow
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -45,13 +52,6 @@ ALONG = number(
     "its address and a loop's counter: our judgement",
     LaunchSet.FIFTH,
 )
-_FEWEST_BYTES = number(
-    16.0,
-    "bytes used of a request",
-    "bytes",
-    "our judgement: with fewer most lanes share their words, whose width nobody knows",
-    LaunchSet.SIXTH,
-)
 BEST = number(
     0.95,
     "what the best kernels reach of the bandwidth",
@@ -60,10 +60,6 @@ BEST = number(
     LaunchSet.FIFTH,
 )
 _REACHED = "16-byte loads reach 85 % to 93 %"
-# A mask, a scale or an offset that all lanes share moves 1 sector for 1 word of 1 to 8 bytes.
-NOTABLY_SHARED = number(0.05, "loads of one word for all lanes", "share of loads", "our judgement")
-_SHARED_WORDS = (1, 8)
-_FITS = number(0.01, "sectors of such loads, with what rounding takes", "share", "our judgement")
 WIDE_LOADS = (
     f"Let each thread load {WIDEST:g} bytes at once: read through float4, uint4 or a struct with "
     "__align__(16), from addresses that are multiples of 16, and give it the elements to match."
@@ -84,18 +80,17 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     if loads.used_bytes is None:
         return undecided("profile.loads.used_bytes")
     used, width = bytes_per_load(profile), max(1.0, bytes_per_load(profile) / WARP_SIZE)
-    few_lanes = used < _FEWEST_BYTES and not takes_bytes(profile)
-    if few_lanes or width > WORD * ONE_WORD or _used_in_the_end(profile) < COALESCED:
+    if few_lanes_load(profile) or width > WORD * ONE_WORD or used_in_the_end(profile) < COALESCED:
         return PASSED
     words_fill_slots = isinstance(limiter, IssueBound) and width > HALF_WORD * ONE_WORD
     if not streams_from_dram(profile) or (words_fill_slots and not many_requests(profile)):
         return PASSED
-    whole, shared = _width_of_whole_warps(loads.sectors_per_request, used, width)
+    whole, shared = width_of_whole_warps(loads.sectors_per_request, used, width)
     beside = f", beside {show_share(shared)} that a warp shares," if shared else ""
     dram = show_share(profile.dram_busy or 0.0)
     return _advice(
         profile,
-        f"Loads of {_size_words(whole)} per thread{beside} keep device memory {dram} busy; {_REACHED}.",
+        f"Loads of {size_words(whole)} per thread{beside} keep device memory {dram} busy; {_REACHED}.",
         profiled("bytes per thread and load", width, "bytes"),
         width,
         WIDEST / whole,
@@ -144,55 +139,14 @@ def _advice(
     )
 
 
-def _width_of_whole_warps(sectors: float, used: float, average: float) -> tuple[float, float]:
-    """Return the bytes per lane of whole-warp loads, and the part of all loads that take one word for all lanes.
-
-    An average of both would be a width that no load has.
-    """
-    shared = (WORD - sectors) / (WORD - 1)
-    if NOTABLY_SHARED <= shared < 1:
-        whole = (1 - shared) * WARP_SIZE * WORD
-        least, most = (whole + shared * size for size in _SHARED_WORDS)
-        if (1 - _FITS) * least <= used <= (1 + _FITS) * most:
-            return WORD, shared
-    return average, 0.0
-
-
-def _size_words(width: float) -> str:
-    if abs(width - round(width)) <= _FITS * width:
-        return plural(round(width), "byte")
-    return f"{show_number(width)} bytes on average"
-
-
-def _used_in_the_end(profile: KernelProfile) -> float:
-    """Return how much of a sector is used in the end: what a byte leaves, the next finds in L1."""
-    used, hits = profile.global_loads.used_bytes or 0.0, profile.l1_load_hit_rate or 0.0
-    whole_warps = (profile.active_threads or WARP_SIZE) >= WARP_SIZE - 1
-    few = bytes_per_load(profile) <= HALF_WORD * WARP_SIZE
-    bytewise = few and (whole_warps or takes_bytes(profile))
-    return min(SECTOR, used / (1.0 - hits)) if bytewise and hits < 1.0 else used
-
-
 def _relief(profile: KernelProfile, fewer: float) -> dict[str, float]:
-    left = relieved(profile, fewer, *_ASKED_LESS)
+    left = relieved(profile, fewer, *ISSUED, Unit.LSU, Unit.ADU, Unit.L1_SHARED, Unit.COMPUTE)
     if many_requests(profile) and (busy := profile.issue_busy):
         saved = requests_share(profile) * (1 + ALONG) * (1 - 1 / fewer)
         left[Unit.ISSUE] = max(left.get(Unit.ISSUE, 0.0), busy * (1 - saved))
     if Unit.DRAM in profile.unit_shares:
         left[Unit.L2] = profile.unit_shares[Unit.DRAM]  # fewer requests for the same bytes
     return left
-
-
-_ASKED_LESS = (
-    Unit.ISSUE,
-    Unit.LSU,
-    Unit.ADU,
-    Unit.L1_SHARED,
-    Unit.ALU,
-    Unit.FMA,
-    Unit.CBU,
-    Unit.COMPUTE,
-)
 
 
 def _at(dram: float, sectors: float, wait: float = 90) -> dict[str, object]:

@@ -9,9 +9,9 @@ from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import given
+from gpuadvise.rules.load_width import WIDEST
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import WIDEST
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -14,9 +14,10 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given, profiled
+from gpuadvise.rules.load_width import WIDEST, WORD
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import MEMORY_BY_WORDS, WIDEST, WORD
+from gpuadvise.rules.thresholds import MEMORY_BY_WORDS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access

@@ -20,8 +20,9 @@ from gpuadvise.advisor.source.lane_stride import (
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
 from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.load_width import WORD
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
-from gpuadvise.rules.thresholds import FEWEST_LANES, WORD
+from gpuadvise.rules.thresholds import FEWEST_LANES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
