@@ -16,6 +16,7 @@ from gpuadvise.rules.guide.instructions import implicit_double, scarce_fp64
 from gpuadvise.rules.guide.memory import local_arrays, register_spills
 from gpuadvise.rules.model import Priority
 
+ARRAYS = ("local-arrays", "indexed-local-arrays")
 LITERAL = Observation(fault="implicit-double", file="k.cu", line=5, column=9, seen="0.1")
 
 
@@ -41,6 +42,36 @@ def test_a_stack_frame_names_the_arrays_of_the_source() -> None:
     unknown = register_spills.check(stack_bytes=256, local_arrays=arrays)
     assert "taps[64]" in unknown.message
     assert "declares" not in local_arrays.check(spill_bytes=0, stack_bytes=256).message
+
+
+def test_an_array_in_local_memory_is_one_finding_at_its_line() -> None:
+    array = Observation(
+        fault="indexed-local-arrays", file="k.cu", line=3, column=11, seen="float taps[256]"
+    )
+    other = replace(array, line=4, seen="int visited[128]")
+    framed = Facts(spill_bytes=0, stack_bytes=1536)
+    alone = run(RULES, replace(framed, observations=(array,)))
+    (finding,) = (f for f in alone.findings if f.rule.id in ARRAYS)
+    assert finding.rule.id == "local-arrays"
+    assert finding.advice.also == ("indexed-local-arrays",)
+    assert finding.advice.location is not None
+    assert (finding.advice.location.file, finding.advice.location.line) == ("k.cu", 3)
+    sources = {item.source: item.value for item in finding.advice.evidence}
+    assert sources == {"compiler": 1536, "k.cu:3": "float taps[256]"}
+    both = run(RULES, replace(framed, observations=(array, other)))
+    assert [f.rule.id for f in both.findings if f.rule.id in ARRAYS] == ["local-arrays"]
+
+
+def test_an_array_that_only_the_source_or_only_the_compiler_shows_is_said_by_its_own_rule() -> None:
+    array = Observation(
+        fault="indexed-local-arrays", file="k.cu", line=3, column=11, seen="float taps[256]"
+    )
+    for known, rule in (
+        (Facts(observations=(array,)), "indexed-local-arrays"),
+        (Facts(observations=(array,), spill_bytes=0, stack_bytes=0), "indexed-local-arrays"),
+        (Facts(spill_bytes=0, stack_bytes=1536), "local-arrays"),
+    ):
+        assert [f.rule.id for f in run(RULES, known).findings if f.rule.id in ARRAYS] == [rule]
 
 
 def test_a_rule_on_other_facts_advises_where_the_source_shows_its_fault() -> None:
