@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, TooLittleWork
 from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import left_over
-from gpuadvise.rules.products import FASTER
-from gpuadvise.rules.thresholds import NO_TENSOR
+from gpuadvise.rules.products import FASTER, tensor_speedups
+from gpuadvise.rules.thresholds import CLEARLY_FASTER, LARGEST_GAIN, NO_TENSOR
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.advice import Evidence, Gain
@@ -105,10 +106,11 @@ def _multiplies_halves(profile: KernelProfile) -> bool:
     )
 
 
-def left_to_library(profile: KernelProfile) -> Gain | None:
+def left_to_library(profile: KernelProfile, device: Device | None = None) -> Gain | None:
     """Return what is left to a library that makes the same products, those of 16 bits on tensor cores.
 
-    A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes.
+    A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes. The bound of FP32
+    products is that of FP32 arithmetic: what TF32 leaves on *device*, with fewer bits, stands beside it.
     """
     tensor, issued = profile.pipes.get(Unit.TENSOR, 0.0), profile.issue_busy or 0.0
     if tensor >= NO_TENSOR:
@@ -129,7 +131,12 @@ def left_to_library(profile: KernelProfile) -> Gain | None:
             least,
         )
     in_fp32 = left_over(f"in FP32, where multiply-adds are {show_share(added)} of the peak", added)
-    return replace(in_fp32, how=f"{in_fp32.how}; tensor cores may win more")
+    speedups = tensor_speedups(device) if device is not None else None
+    if speedups is None or speedups[0] < CLEARLY_FASTER:
+        return in_fp32
+    most = min(LARGEST_GAIN, in_fp32.upper_bound * speedups[0])
+    in_tf32 = f"in TF32, which keeps 10 bits of the fraction, at most {show_number(most)}"
+    return replace(in_fp32, how=f"{in_fp32.how}; {in_tf32}")
 
 
 def left_to_same_bytes(profile: KernelProfile) -> Gain | None:

@@ -19,6 +19,7 @@ from gpuadvise.advisor.facts.timing import Pipeline
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.gain_bounds import bounded_by_start
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.libraries import left_to_library
 from gpuadvise.rules.model import Advice, Gain
 
 if TYPE_CHECKING:
@@ -232,9 +233,19 @@ def test_a_bound_in_fp32_says_so_beside_tensor_cores() -> None:
     )
     gain = findings(product)["library-available"].advice.gain
     assert gain is not None
+    assert gain.upper_bound == 2.0
     assert gain.how == (
-        "in FP32, where multiply-adds are 50 % of the peak: 1 / 0.5; tensor cores may win more"
+        "in FP32, where multiply-adds are 50 % of the peak: 1 / 0.5; "
+        "in TF32, which keeps 10 bits of the fraction, at most 14.8"
     )
+
+
+def test_a_part_whose_tf32_is_no_faster_has_the_bound_of_fp32_alone() -> None:
+    product = replace(KERNEL, fp32_of_peak=0.5, float_instructions={"ffma": 32 * 5e7})
+    for device in (find("rtx-4090"), find("v100-sxm2-32"), None):
+        gain = left_to_library(product, device)
+        assert gain is not None
+        assert gain.how == "in FP32, where multiply-adds are 50 % of the peak: 1 / 0.5"
 
 
 STREAM = replace(KERNEL, dram_busy=0.5, l2_busy=0.6, stalls={"long_scoreboard": 0.9, "wait": 0.05})

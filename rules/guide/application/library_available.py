@@ -25,6 +25,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.launch import Launch
@@ -109,6 +110,7 @@ def check(
     profile: KernelProfile,
     limiter: Limiter | None = None,
     launch: Launch | None = None,
+    device: Device | None = None,
 ) -> Verdict:
     """Advise when name and profile show work that a library has a kernel for; low by name alone."""
     named = _operation(kernel)
@@ -120,7 +122,7 @@ def check(
         return PASSED  # untiled-product says more, as tree-reduction does
     if launch is not None and isinstance(tree_words(profile, launch, limiter), int):
         return PASSED
-    return PASSED if named is None else _advice(*named, profile)
+    return PASSED if named is None else _advice(*named, profile, device)
 
 
 @lru_cache(maxsize=1024)
@@ -133,7 +135,9 @@ def _operation(kernel: str) -> tuple[str, LibraryKernel] | None:
     return next(((found[0], operation) for found, operation in said if found), None)
 
 
-def _advice(name: str, operation: LibraryKernel, profile: KernelProfile) -> Advice:
+def _advice(
+    name: str, operation: LibraryKernel, profile: KernelProfile, device: Device | None
+) -> Advice:
     shown = operation.shown(profile)
     seen = (
         f", and the profile fits it: {shown[0].label} {_value(shown[0])}"
@@ -144,14 +148,14 @@ def _advice(name: str, operation: LibraryKernel, profile: KernelProfile) -> Advi
         message=f'The name says "{name}"{seen}; NVIDIA has tuned kernels for that.',
         action=f"Time {operation.library} on the same data before you tune this kernel any further.",
         evidence=(given("name", name), *shown),
-        gain=_won(operation, profile) if shown else None,  # a name shows no work
+        gain=_won(operation, profile, device) if shown else None,  # a name shows no work
         priority=None if shown else Priority.LOW,
     )
 
 
-def _won(operation: LibraryKernel, profile: KernelProfile) -> Gain | None:
+def _won(operation: LibraryKernel, profile: KernelProfile, device: Device | None) -> Gain | None:
     return (
-        left_to_library(profile)
+        left_to_library(profile, device)
         if operation.shown is product_evidence
         else left_to_same_bytes(profile)
     )

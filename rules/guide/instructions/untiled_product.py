@@ -18,6 +18,7 @@ from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import NO_TENSOR
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
@@ -75,7 +76,9 @@ _PLAIN_WITHIN = number(
 _FEEDING = (Unit.L1_SHARED, Unit.LSU)
 
 
-def check(kernel: str, profile: KernelProfile, limiter: Limiter) -> Verdict:
+def check(
+    kernel: str, profile: KernelProfile, limiter: Limiter, device: Device | None = None
+) -> Verdict:
     """Advise on multiply-adds whose operands come one by one from shared memory, at its roof."""
     operands, share = operands_per_instruction(profile, limiter), profile.multiply_adds or 0.0
     if operands is None or not may_be_replaced(kernel, profile, limiter):
@@ -97,7 +100,7 @@ def check(kernel: str, profile: KernelProfile, limiter: Limiter) -> Verdict:
             profiled("multiply-adds", share, "share"),
             profiled("loads from shared memory / instructions", operands, "share"),
         ),
-        gain=left_to_library(profile),
+        gain=left_to_library(profile, device),
     )
 
 
