@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import known_facts
 from gpuadvise.advisor.facts.counters import missing_counters
 from gpuadvise.advisor.facts.library_kernels import converts_layout, library_of
-from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter, unread_units
+from gpuadvise.advisor.facts.limiter import AtRoof, TooLittleWork, UnknownLimiter, unread_units
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import (
     PASSED,
@@ -37,7 +37,7 @@ from gpuadvise.rules.gain_bounds import (
 from gpuadvise.rules.model import Family, Priority, Topic
 from gpuadvise.rules.observed import seen_in_source, takes_observations
 from gpuadvise.rules.occupancy_words import grid_brings_few
-from gpuadvise.rules.places import measured_and_placed
+from gpuadvise.rules.places import disproved, is_of_source, measured_and_placed
 from gpuadvise.rules.report import (
     Report,
     RuleLine,
@@ -405,6 +405,9 @@ def _under_profile(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
     assert rule.family is not None
     if facts.limiter is not None:
         if not admits(facts.limiter, rule.family, facts.profile):
+            seen = RuleLine(rule=rule, outcome=outcome)
+            if isinstance(facts.limiter, TooLittleWork) and is_of_source(seen):
+                return disproved(seen, facts).outcome  # a larger grid may be limited by it
             return PASSED
         if isinstance(facts.limiter, UnknownLimiter) and facts.limiter.unread:
             return _low_if(outcome, True)  # whether it lifts the limit, the missing counters tell

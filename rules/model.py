@@ -193,6 +193,9 @@ class Rule:
     folds_into: str | None = (
         None  # the next more telling rule on the same fact, whose evidence it becomes
     )
+    measured_as: str | None = (
+        None  # the rule that finds in a profile what this one sees in a source
+    )
     silenced_by: tuple[str, ...] = ()  # rules of which a loud finding explains what this one sees
     conflicts_with: tuple[Conflict, ...] = ()
     author_only: bool = False  # of a library's kernel, only its author can take the advice

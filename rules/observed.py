@@ -49,6 +49,7 @@ def source_rule(
     correctness: bool = False,
     broken: bool = False,
     folds_into: str | None = None,
+    measured_as: str | None = None,
 ) -> Rule:
     """Return a rule whose evidence is a place in a source and nothing else.
 
@@ -79,6 +80,7 @@ def source_rule(
         correctness=correctness,
         broken=broken,
         folds_into=folds_into,
+        measured_as=measured_as,
     )
 
 

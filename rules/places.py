@@ -37,24 +37,35 @@ def measured_and_placed(
     profile = facts.profile
     if profile is not None and profile.lines:
         lines = [_at_counted_line(line, profile.lines) for line in lines]
-    seen: dict[Rule, list[RuleLine]] = {}
-    measured: dict[Rule, list[RuleLine]] = {}
+    measured: dict[str, list[RuleLine]] = {}
     for line in lines:
-        kind = seen if _is_of_source(line) else measured
-        kind.setdefault(line.rule, []).append(line)
+        if not is_of_source(line):
+            measured.setdefault(line.rule.id, []).append(line)
+    alone = {fault for fault, of_fault in measured.items() if len(of_fault) == 1}
+    seen: dict[str, list[RuleLine]] = {}
+    for line in lines:
+        if is_of_source(line):
+            seen.setdefault(_fault(line.rule, alone), []).append(line)
     if not seen:
         return [_at_definition(line, facts) for line in lines]
     joined: list[RuleLine] = []
     for line in lines:
         rule = line.rule
-        if rule in measured and rule in seen and len(measured[rule]) == 1:
-            if line is measured[rule][0]:
-                joined.append(_joined(line, seen[rule]))
-        elif rule in seen and rule in passed and "profile" in rule.parameters:
-            joined.append(_disproved(line, facts))
+        fault = _fault(rule, alone) if is_of_source(line) else rule.id
+        if fault in alone and fault in seen:
+            if line is measured[fault][0]:
+                joined.append(_joined(line, seen[fault]))
+        elif fault in seen and rule in passed and "profile" in rule.parameters:
+            joined.append(disproved(line, facts))
         else:
             joined.append(line)
     return [_at_definition(line, facts) for line in joined]
+
+
+def _fault(rule: Rule, measured: Collection[str]) -> str:
+    """Return the rule that finds in a profile what *rule* sees in a source, where that one speaks."""
+    of_profile = rule.measured_as
+    return of_profile if of_profile in measured and of_profile is not None else rule.id
 
 
 def _at_definition(line: RuleLine, facts: Facts) -> RuleLine:
@@ -72,7 +83,7 @@ def _has_place(line: RuleLine) -> bool:
     return where is not None and where.line is not None
 
 
-def _is_of_source(line: RuleLine) -> bool:
+def is_of_source(line: RuleLine) -> bool:
     """Return whether *line* says what a reader of sources saw, and not what was counted there."""
     return _has_place(line) and not _is_counted(line)
 
@@ -150,7 +161,9 @@ def _joined(measured: RuleLine, seen: Sequence[RuleLine]) -> RuleLine:
         outcome=replace(
             advice,
             message=f"{advice.message} {_words_there(first)}{also}",
-            action=" ".join(repairs[:_MOST_REPAIRS]),
+            action=advice.action
+            if measured.rule.family is Family.GRID
+            else " ".join(repairs[:_MOST_REPAIRS]),
             evidence=(*advice.evidence, *(item for place in places for item in place.evidence)),
             location=replace(where, kernel=kernel),
         ),
@@ -163,7 +176,7 @@ def _words_there(advice: Advice) -> str:
     return f"In the source: {quoted(words)}."
 
 
-def _disproved(line: RuleLine, facts: Facts) -> RuleLine:
+def disproved(line: RuleLine, facts: Facts) -> RuleLine:
     """Return what a source shows as a low finding, where the launch that was profiled loses nothing by it."""
     advice = line.outcome
     if not isinstance(advice, Advice) or not _has_place(line):

@@ -40,6 +40,8 @@ def _named_by(rule: Rule) -> Iterator[tuple[str, str]]:
     """Yield each id that *rule* names, after the field that holds it."""
     if rule.folds_into is not None:
         yield "folds_into", rule.folds_into
+    if rule.measured_as is not None:
+        yield "measured_as", rule.measured_as
     for silencer in rule.silenced_by:
         yield "silenced_by", silencer
     for conflict in rule.conflicts_with:

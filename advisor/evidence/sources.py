@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ROLLED = "rolled-loops"
 # What the launch of a compiled kernel is judged by anyway, with its registers.
 _OF_THE_BLOCK = frozenset(("partial-warp", "impossible-launch"))
+# What host code shows of the kernel that it launches.
+_OF_THE_GRID = "underfilled-device"
 
 
 @dataclass(slots=True)
@@ -35,6 +37,7 @@ class SourceEvidence:
     rest: list[Observation] = field(default_factory=list)
     _joined: set[KernelName] = field(default_factory=set)
     _launched: set[str] = field(default_factory=set)
+    _placed: list[Observation] = field(default_factory=list)
 
     def add(self, text: SourceText, linted: LintedFile) -> str | None:
         """Take in what *text* shows and what was *linted* in it; of a kernel in several files, the first counts.
@@ -65,9 +68,13 @@ class SourceEvidence:
         if known is None:
             return facts
         self._joined.add(_name_of(known))
+        launches = [
+            o for o in self.rest if o.fault == _OF_THE_GRID and _launched_by(o) == known.name
+        ]
+        self._placed += launches
         return replace(
             _in_grid(facts, known),
-            observations=(*(facts.observations or ()), *known.observations) or None,
+            observations=(*(facts.observations or ()), *known.observations, *launches),
             local_arrays=known.local_arrays or None,
         )
 
@@ -99,12 +106,17 @@ class SourceEvidence:
         """Return what was not joined to any kernel; rolled loops need compiled code."""
         apart = [kernel for kernel in self.kernels if _name_of(kernel) not in self._joined]
         seen = [o for kernel in apart for o in kernel.observations]
-        return tuple(o for o in (*self.rest, *seen) if o.fault != ROLLED and not self._is_judged(o))
+        rest = [o for o in self.rest if o not in self._placed]
+        return tuple(o for o in (*rest, *seen) if o.fault != ROLLED and not self._is_judged(o))
 
     def _is_judged(self, seen: Observation) -> bool:
         """Return whether *seen* is of a launch whose block is among the facts of its kernel."""
-        kernel = seen.seen.partition("<<<")[0].partition("<")[0].rpartition("::")[2].strip()
-        return seen.fault in _OF_THE_BLOCK and kernel in self._launched
+        return seen.fault in _OF_THE_BLOCK and _launched_by(seen) in self._launched
+
+
+def _launched_by(seen: Observation) -> str:
+    """Return the name of the kernel that is launched at the place of *seen*."""
+    return seen.seen.partition("<<<")[0].partition("<")[0].rpartition("::")[2].strip()
 
 
 def _in_grid(facts: Facts, known: KernelEvidence) -> Facts:

@@ -392,8 +392,12 @@ def blocks(advised: AdviceReports) -> Iterator[Block]:
     groups = _groups(advised, advice)
     shown = tuple(finding for group in groups for finding in group)
     names = dict(zip(map(id, shown), _kernels(advised, shown), strict=True))
+    told: dict[tuple[str, str], int] = {}
     for number, group in enumerate(groups, 1):
-        yield from _finding(number, group[0], names[id(group[0])], advised.run, why=advised.why)
+        first = group[0]
+        before = told.setdefault((first.rule.id, first.advice.action), number)
+        action = first.advice.action if before == number else f"As in {before}."
+        yield from _finding(number, first, names[id(first)], advised.run, action, why=advised.why)
         if len(group) > 1:
             same = list(dict.fromkeys(_other(each, names[id(each)]) for each in group[1:]))
             yield Line(f"The same for {and_list(same)}.", indent=_INDENT)
@@ -671,8 +675,9 @@ def _why(finding: Finding) -> str:
 
 
 def _finding(
-    number: int, finding: Finding, kernel: str | None, run: str, *, why: bool
+    number: int, finding: Finding, kernel: str | None, run: str, action: str, *, why: bool
 ) -> Iterator[Block]:
+    """Yield one finding; *action* is what to do, in words that no finding above has."""
     rule, advice = finding.rule, finding.advice
     place = source_place(advice.location)
     if place and not (advice.gain or finding.launches > 1):
@@ -688,7 +693,7 @@ def _finding(
     if long:
         yield Line(f"in {kernel}", indent=_INDENT)
     yield Line(finding.message, indent=_INDENT)
-    yield Line(f"Do: {advice.action}", indent=_INDENT)
+    yield Line(f"Do: {action}", indent=_INDENT)
     if advice.gain and advice.gain.upper_bound > 1:
         yield Line(f"Gain: {gain_words(finding, run)}", indent=_INDENT)
         if why:

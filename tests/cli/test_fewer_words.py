@@ -220,3 +220,21 @@ def test_no_sentence_stands_twice_in_one_finding(name: str, cli, tmp_path: Path)
     for finding in json.loads(cli("advise", str(report), "--json").out)["findings"]:
         sentences = [part for part in finding["message"].split(". ") if len(part) > 20]
         assert len(set(sentences)) == len(sentences), finding["message"]
+
+
+def test_advice_that_stands_above_is_not_repeated(cli, tmp_path: Path) -> None:
+    source = tmp_path / "rows.cu"
+    source.write_text(
+        "__global__ void rows(const float *in, float *out, int n, int m) {\n"
+        "  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (row >= n) return;\n"
+        "  float sum = 0;\n"
+        "  for (int i = 0; i < m; i++) sum += in[row * m + i];\n"
+        "  for (int i = 0; i < m; i++) out[row * m + i] = sum;\n"
+        "}\n"
+    )
+    lines = cli("advise", str(source), "--select", "uncoalesced-access").out.splitlines()
+    actions = [line.strip() for line in lines if line.startswith("   Do: ")]
+    assert len(actions) == 2
+    assert actions[0].startswith("Do: Let threadIdx.x run along the fastest index")
+    assert actions[1] == "Do: As in 1."

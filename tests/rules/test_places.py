@@ -14,10 +14,12 @@ from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests
 from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.rules.advice import Advice, Gain, GainKind, Location
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.model import Advice, Priority
+from gpuadvise.rules.model import Priority
 from gpuadvise.rules.places import measured_and_placed
+from gpuadvise.rules.report import RuleLine
 
 H200 = find("h200")
 CONFLICTS = KernelProfile(
@@ -170,3 +172,42 @@ def test_no_reason_is_given_twice(message: str | None) -> None:
         observation = Observation(fault=rule.id, file="a.cu", line=3, seen="x", message=message)
         for finding in run((rule,), Facts(device=H200, observations=(observation,))).findings:
             assert finding.message.count(rule.why) <= 1, finding.message
+
+
+def test_a_fault_that_two_rules_know_is_one_finding() -> None:
+    """What a source shows of an array is a rule of its own, with the line; a profile counts its accesses."""
+    array = replace(seen(9, "Keep it in shared memory."), fault="indexed-local-arrays")
+    rules = [rule for rule in RULES if rule.id in ("local-arrays", "indexed-local-arrays")]
+    measured = RuleLine(
+        rule=rules[0] if rules[0].id == "local-arrays" else rules[1],
+        outcome=Advice(
+            message="5 % of the instructions go to local memory.",
+            action="Unroll the loops.",
+            evidence=(),
+            gain=Gain(kind=GainKind.KERNEL_TIME, upper_bound=6.0, how="x"),
+            location=Location(kernel="turn"),
+        ),
+    )
+    facts = Facts(kernel="turn", device=H200, observations=(array,))
+    placed = list(run(rules, facts).lines)
+    assert [line.rule.id for line in placed if isinstance(line.outcome, Advice)] == [
+        "indexed-local-arrays"
+    ]
+    only = [line for line in placed if isinstance(line.outcome, Advice)]
+    [joined] = measured_and_placed([measured, *only], (), facts)
+    assert joined.rule.id == "local-arrays"
+    assert isinstance(joined.outcome, Advice)
+    assert joined.outcome.location is not None
+    assert joined.outcome.location.line == 9
+    assert joined.outcome.action == "Keep it in shared memory."
+    assert joined.outcome.gain is not None
+    [alone] = measured_and_placed(only, (), facts)
+    assert alone.rule.id == "indexed-local-arrays"
+
+
+def test_a_grid_too_small_keeps_what_the_source_shows_of_other_limits() -> None:
+    literal = replace(seen(16, "Write 1e-9f."), fault="implicit-double")
+    facts = completed(Facts(kernel="turn", device=H200, profile=CONFLICTS, observations=(literal,)))
+    small = replace(facts, limiter=TooLittleWork(blocks=8, sm_count=132, share=0.06))
+    [kept] = [each for each in run(RULES, small).findings if each.rule.id == "implicit-double"]
+    assert kept.priority is Priority.LOW  # as without a profile

@@ -64,6 +64,7 @@ def check(
     # SMs at their roof gain nothing by more blocks of their own.
     at_roof = isinstance(limiter, AtRoof | IssueBound)
     bare = profile is None and run_share is None
+    slots = None if at_roof or bare else occupancy
     name = device.name if device else "the GPU"
     timed = next((fact for fact in (profile, traffic, work) if fact and fact.seconds), None)
     short = timed is not None and (timed.seconds or SHORTEST) < SHORTEST
@@ -71,7 +72,7 @@ def check(
         message=(
             f"{plural(blocks, 'block')} for the {sm_count} SMs of {name}: "
             f"{plural(sm_count - blocks, 'SM')} ({show_share(1 - blocks / sm_count)}) "
-            f"{'gets' if sm_count - blocks == 1 else 'get'} no work."
+            f"{'gets' if sm_count - blocks == 1 else 'get'} no work{_room(blocks, slots)}."
         ),
         action=(_batch(elements, occupancy, sm_count) or _more(sm_count, occupancy))
         + (_NOT_BLOCKING if run_share is not None else ""),
@@ -81,11 +82,20 @@ def check(
             if device
             else profiled("SMs", sm_count, "SMs"),
         ),
-        gain=_gain(blocks, sm_count, None if at_roof or bare else occupancy)
+        gain=_gain(blocks, sm_count, slots)
         if profile is None or not waits_for_loads(profile)
         else None,
         priority=Priority.LOW if short else None,
     )
+
+
+def _room(blocks: int, occupancy: Occupancy | None) -> str:
+    """Return how many more blocks the other SMs have room for, as nothing else tells of a grid nearly large enough."""
+    fit = occupancy.blocks_per_sm if occupancy else 0
+    if fit < 2:
+        return ""
+    busy = "the other has one block" if blocks == 1 else "the others have one block each"
+    return f", and {busy}, where {fit} fit"
 
 
 def _gain(blocks: int, sm_count: int, occupancy: Occupancy | None) -> Gain:

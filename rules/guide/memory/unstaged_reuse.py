@@ -90,6 +90,7 @@ def _reads(factor: float, **more: object) -> dict[str, object]:
 
 RULE = Rule(
     id="unstaged-reuse",
+    measured_as="redundant-global-loads",
     formerly="redundant-global-loads",
     title="Stage reused data in shared memory",
     topic=Topic.MEMORY,

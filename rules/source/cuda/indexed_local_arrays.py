@@ -155,6 +155,7 @@ __global__ void visit(int *out, const int *order, int n) {
 )
 RULE = source_rule(
     id="indexed-local-arrays",
+    measured_as="local-arrays",
     title="Keep what a thread has in registers",
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,

@@ -97,7 +97,7 @@ def test_overloads_of_a_source_stay_apart() -> None:
     of_floats = evidence.joined(Facts(), kernel_name("scale(float *, int)"))
     of_doubles = evidence.joined(Facts(), kernel_name("scale(double *, int)"))
     assert [seen.line for seen in of_floats.observations or ()] == [1]
-    assert of_doubles.observations is None
+    assert of_doubles.observations == ()  # its source was read, and shows nothing
     assert evidence.of(KernelName("scale", ("int",))) is None
 
 
@@ -194,3 +194,15 @@ def test_kernels_that_differ_stay_apart() -> None:
     for other in others:
         assert one_of_each([[one], [other]]) == [one, other]
     assert one_of_each([[one, one]]) == [one, one]  # of one file: two modules with a static kernel
+
+
+def test_a_launch_of_one_block_in_host_code_goes_to_its_kernel() -> None:
+    lone = b"""\
+__global__ void walk(float *x, int n) { for (int i = threadIdx.x; i < n; i += 256) x[i] += 1; }
+void run(float *x, int n) { walk<<<1, 256>>>(x, n); }
+"""
+    evidence = source(lone)
+    assert "underfilled-device" in {seen.fault for seen in evidence.left()}
+    facts = evidence.joined(Facts(), kernel_name("walk(float *, int)"))
+    assert [(o.fault, o.line) for o in facts.observations or ()] == [("underfilled-device", 2)]
+    assert "underfilled-device" not in {seen.fault for seen in evidence.left()}
