@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.evidence.kinds import FileContent, content_of
+from gpuadvise.advisor.evidence.kinds import FileContent, content_of, is_evidence
 from gpuadvise.advisor.prose import and_list, quoted, quoted_path
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ _FIRST = (
     FileContent.BUILD_LOG,
     FileContent.CUDA,
     FileContent.PYTHON,
+    FileContent.DESCRIPTION,
 )
 # What `advise` joins: a report with its sources, code and logs.
 _JOINED = frozenset(
@@ -66,6 +67,9 @@ _JOINED = frozenset(
         FileContent.LIBRARY,
     )
 )
+# What of a folder goes with its reports.
+_BESIDE_REPORTS = (FileContent.REPORT, FileContent.CUDA, FileContent.BUILD_LOG)
+_JOINED_SOURCES = (".cu", ".cuh")
 # Commands that take such a folder whole; of others its files are named, up to so many.
 _TAKE_FOLDERS = {
     FileContent.REPORT: "advise",
@@ -155,9 +159,17 @@ def _of_folder(folder: str, options: Sequence[str]) -> DefaultCommand:
         )
     said = f"{quoted_path(folder)} holds {held_words(counts)}"
     if kind is FileContent.REPORT and (counts[FileContent.CUDA] or counts[FileContent.BUILD_LOG]):
-        beside = (FileContent.REPORT, FileContent.CUDA, FileContent.BUILD_LOG)
-        names = [path for path, content in files.items() if content in beside]
-        return DefaultCommand(["advise", *names, *options], (f"{said}: judged together.",))
+        names = [
+            path
+            for path, content in files.items()
+            if content in _BESIDE_REPORTS
+            and (content is not FileContent.CUDA or path.endswith(_JOINED_SOURCES))
+        ]
+        together = and_list(
+            [_nouns(each, 2) for each in _NOUNS if each in _BESIDE_REPORTS and counts[each]]
+        )
+        note = f"{said}: {together} are judged together."
+        return DefaultCommand(["advise", *names, *options], (note,))
     if command := _TAKE_FOLDERS.get(kind):
         args = [command, folder, *options]
     else:
@@ -187,11 +199,18 @@ def evidence_below(folder: str) -> dict[str, FileContent]:
             path = os.path.normpath(os.path.join(here, name))
             if left and not name.startswith(".") and os.path.isfile(path):
                 left -= 1
-                try:
-                    contents[path] = content_of(path)
-                except BadInput:
-                    continue
+                if content := _content(path):
+                    contents[path] = content
     return contents
+
+
+def _content(path: str) -> FileContent | None:
+    """Return what the file *path* of a folder is; None of one that no command is for."""
+    try:
+        content = content_of(path)
+        return content if is_evidence(path, content) else None
+    except BadInput:
+        return None
 
 
 def held_words(counts: Counter[FileContent]) -> str:
@@ -210,18 +229,24 @@ def offer(folder: str = ".") -> str | None:
     """Return what the program would do with the evidence right in *folder*; None: there is none."""
     counts: Counter[FileContent] = Counter()
     for entry in _entries(folder):
-        try:
-            counts[content_of(entry.path)] += 1
-        except BadInput:
-            continue
+        if content := _content(entry.path):
+            counts[content] += 1
     kind = next((kind for kind in _FIRST if counts[kind]), None)
     if kind is None:
         return None
+    holds = f"This folder holds {held_words(counts)}"
+    if _has_folders(folder):
+        return f"{holds}: gpuadvise . judges what is here and below."
     command = _TAKE_FOLDERS.get(kind, _COMMANDS[kind])
-    return f"This folder holds {held_words(counts)}: gpuadvise . judges {_nouns(kind, 2)} with {command}."
+    return f"{holds}: gpuadvise . judges {_nouns(kind, 2)} with {command}."
 
 
 _MOST_OFFERED = 200
+
+
+def _has_folders(folder: str) -> bool:
+    with os.scandir(folder) as entries:
+        return any(entry.is_dir() and not entry.name.startswith(_HIDDEN) for entry in entries)
 
 
 def _entries(folder: str) -> Sequence[os.DirEntry[str]]:

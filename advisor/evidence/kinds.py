@@ -14,6 +14,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import is_header
 from gpuadvise.advisor.profiles.ncu_text import is_text_page
 from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.advisor.source.observations import OTHER_SUFFIXES, holds_device_code
 from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, is_pickle, way_on
 
 if TYPE_CHECKING:
@@ -184,6 +185,22 @@ def content_of(path: str) -> FileContent:
     return _by_head(path, head)
 
 
+# What a description says of a kernel, and settings of other programs do not.
+_KERNEL_KEYS = rb"""(?m)^\s*\[{1,2}kernel[\].]|["{,\s](?:regs|block|grid)["]?\s*[=:]"""
+
+
+def is_evidence(path: str, content: FileContent) -> bool:
+    """Return whether a file that nobody named, of *content* by its suffix, is that by what it holds."""
+    if content is FileContent.DESCRIPTION:
+        pattern: Callable[[bytes], object] = re.compile(_KERNEL_KEYS).search
+    elif content is FileContent.CUDA and not path.endswith((".cu", ".cuh")):
+        pattern = holds_device_code
+    else:
+        return True
+    with opened(path) as file:
+        return bool(pattern(first_bytes(file, _SNIFFED, quoted_path(path))))
+
+
 def _by_head(path: str, head: bytes) -> FileContent:
     from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
 
@@ -208,6 +225,8 @@ def _by_text(path: str, head: bytes) -> FileContent:
         text = head.decode("utf-8", "replace")
         ptx = re.search(_PTX, text, flags=re.MULTILINE)
         return FileContent.IMAGE if ptx else FileContent.BUILD_LOG
+    if path.lower().endswith(OTHER_SUFFIXES):
+        raise _unknown(path)  # a page about code
     if re.search(rb"__global__|<<<", head):
         return FileContent.CUDA
     from gpuadvise.advisor.source.language import is_python

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 SUFFIXES = (".cu", ".cuh", ".py", ".ipynb")
 # Names of C++ files that may hold device code, which their content says.
 CPP_SUFFIXES = (".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".cpp", ".cc", ".cxx")
+# Names of files that are something else, whatever code they quote.
+OTHER_SUFFIXES = (
+    ".csv", ".html", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
+    ".xml", ".yaml", ".yml",
+)  # fmt: skip
 _DEVICE_CODE = (b"__global__", b"__device__")
 
 

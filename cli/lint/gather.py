@@ -23,7 +23,12 @@ from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
 from gpuadvise.advisor.source.notebook import read_notebook
-from gpuadvise.advisor.source.observations import CPP_SUFFIXES, SUFFIXES, holds_device_code
+from gpuadvise.advisor.source.observations import (
+    CPP_SUFFIXES,
+    OTHER_SUFFIXES,
+    SUFFIXES,
+    holds_device_code,
+)
 from gpuadvise.advisor.source.text import LARGEST, source_text
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.rules.source.lint import lint_cuda, lint_python
@@ -167,15 +172,9 @@ def _is_python(path: str) -> bool:
     return path.lower().endswith(".py")
 
 
-# Named files of other kinds would be read as CUDA, in which nothing stands that is wrong.
-_OTHER_KINDS = (
-    ".csv", ".html", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
-    ".xml", ".yaml", ".yml",
-)  # fmt: skip
-
-
 def _refuse_other_kinds(name: str) -> None:
-    if name.lower().endswith(_OTHER_KINDS):
+    """Raise BadInput for what would be read as CUDA, in which nothing stands that is wrong."""
+    if name.lower().endswith(OTHER_SUFFIXES):
         raise BadInput(
             f"{quoted_path(name)} is no source file that lint reads.",
             hint=f"lint reads {and_list(SUFFIXES)}; - reads a source from standard input.",

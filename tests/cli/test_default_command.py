@@ -135,6 +135,48 @@ def test_a_folder_of_one_kind(name: str, command: str, folder: Path) -> None:
     assert meant.words == f"gpuadvise {command}"
 
 
+def test_pages_about_code_and_settings_are_no_evidence(folder: Path, cli) -> None:
+    kept(folder, "k.cu")
+    (folder / "README.md").write_text(f"A kernel:\n\n```cuda\n{CUDA}```\n")
+    (folder / "notes.md").write_text("import torch\n")
+    (folder / "pyproject.toml").write_text('[project]\nname = "k"\n')
+    (folder / "package.json").write_text('{"name": "k", "version": "1"}')
+    (folder / "host.cpp").write_text("int main() { return 0; }\n")
+    ran = cli(".")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.endswith("Same as: gpuadvise lint .\n")
+    assert cli().out.endswith("holds 1 CUDA source: gpuadvise . judges CUDA sources with lint.\n")
+    ran = cli("README.md")
+    assert ran.code == 2
+    assert "nothing tells what this file is" in ran.err
+
+
+def test_a_quoted_kernel_is_not_joined_with_reports(folder: Path, cli) -> None:
+    kept(folder, "report.csv", "k.cu")
+    (folder / "page.text").write_text(CUDA)
+    (folder / "train.py").write_text(SCRIPT)
+    ran = cli(".")
+    assert ran.code == 0, ran.err
+    assert ran.out.endswith("Same as: gpuadvise advise k.cu report.csv\n")
+    assert "1 Python source: reports and CUDA sources are judged together." in ran.err
+
+
+def test_a_folder_of_descriptions_is_judged(folder: Path) -> None:
+    kept(folder)
+    (folder / "kernel.toml").write_text('[[kernel]]\nname = "k"\nregs = 32\nblock = 256\n')
+    meant = default_command(["."])
+    assert meant is not None
+    assert meant.words == "gpuadvise advise kernel.toml"
+
+
+def test_the_first_screen_promises_nothing_of_what_is_below(folder: Path, cli) -> None:
+    kept(folder, "k.cu")
+    (folder / "reports").mkdir()
+    shutil.copy(PROFILES / "hand_raw.csv", folder / "reports" / "report.csv")
+    assert cli().out.endswith("1 CUDA source: gpuadvise . judges what is here and below.\n")
+    assert cli(".").out.endswith("Same as: gpuadvise advise k.cu reports/report.csv\n")
+
+
 def test_a_folder_of_nothing_is_refused(tmp_path: Path, cli) -> None:
     assert "holds nothing that a command is for" in cli(str(tmp_path)).err
 
