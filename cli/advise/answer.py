@@ -490,13 +490,16 @@ def _headline(advised: AdviceReports) -> str:
         if report.device and report.known <= OF_MACHINE:
             return f"The machine with {device_line(report.device)}: {verdict}"
         if _is_of_file(report):
-            return f"{_file_of(report) or 'This file'}: {verdict}"
+            files = _files_of(report)
+            subject = "This file" if not files else files[0]
+            return f"{plural(len(files), 'file') if len(files) > 1 else subject}: {verdict}"
         on = f" on {device_line(report.device)}" if report.device else ""
         subject = "This run" if _is_run(report) else report.kernel or "This kernel"
         return f"{subject}{on}: {verdict}"
     runs = sum(map(_is_run, advised.reports))
-    files = sum(map(_is_of_file, advised.reports))
-    kernels = sum("ranks" not in report.known for report in advised.reports) - runs - files
+    of_files = [report for report in advised.reports if _is_of_file(report)]
+    files = sum(max(1, len(_files_of(report))) for report in of_files)
+    kernels = sum("ranks" not in report.known for report in advised.reports) - runs - len(of_files)
     nouns = ((runs, "run"), (kernels, "kernel"), (files, "file"))
     return f"{and_list([plural(count, noun) for count, noun in nouns if count])}: {verdict}"
 
@@ -510,10 +513,10 @@ def _is_of_file(report: Report) -> bool:
     return report.kernel is None and "observations" in report.known and "launch" not in report.known
 
 
-def _file_of(report: Report) -> str:
-    """Return the source that the findings of *report* lie in; nothing where it has none."""
+def _files_of(report: Report) -> list[str]:
+    """Return the sources that the findings of *report* lie in, in the order of the findings."""
     places = (finding.advice.location for finding in report.findings)
-    return next((inert(place.file) for place in places if place and place.file), "")
+    return list(dict.fromkeys(inert(place.file) for place in places if place and place.file))
 
 
 def _nothing(advised: AdviceReports) -> str:

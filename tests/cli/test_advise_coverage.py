@@ -122,3 +122,13 @@ def test_of_scripts_alone_a_recording_comes_next(cli, tmp_path: Path) -> None:
     assert said[-1] == (f"A recording says where the time goes: gpuadvise run -- python '{script}'")
     both = cli("advise", str(script), "--regs", "32", "--block", "256").out
     assert "ncu --set full -o report ./app" in both
+
+
+def test_host_code_of_several_files_is_counted_by_file(cli, tmp_path: Path) -> None:
+    host = "__global__ void {0}(float *x) {{ x[0] = 1; }}\nvoid run(float *x) {{ {0}<<<4, 64>>>(x); }}\n"
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.cu").write_text(host.format(name))
+    report = str(RECORDED / "hand_raw.csv")
+    files = [str(tmp_path / f"{name}.cu") for name in ("a", "b")]
+    assert cli("advise", report, *files).out.startswith("8 kernels and 2 files: ")
+    assert cli("advise", report, files[0]).out.startswith("8 kernels and 1 file: ")
