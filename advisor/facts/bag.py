@@ -512,7 +512,7 @@ class Facts:
         of_machine=True,
     )
     observations: tuple[Observation, ...] | None = fact(
-        ("List what a reader of sources saw as [[kernel.observations]] in the kernel description."),
+        "Give the source too (.cu, .py or .ipynb), or list its places as [[kernel.observations]] in the kernel description.",
         read=ListOf(keys.OBSERVATION),
         toml="""
         # What another reader of sources saw: `fault` is a rule's id.
