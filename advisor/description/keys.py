@@ -303,6 +303,7 @@ MANAGED = KeyTable(
         "bytes": Key("bytes", v.size),
         "prefetched": Key("prefetched", v.flag),
         "advised": Key("advised", v.flag),
+        "taken_back": Key("taken_back", v.size),
     },
 )
 

@@ -89,11 +89,12 @@ class Allocations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Managed:
-    """Unified memory that a kernel touches."""
+    """Unified memory that a kernel touches; *taken_back* of it the host fetches back page by page."""
 
     bytes: int
     prefetched: bool
     advised: bool = False
+    taken_back: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -456,7 +456,7 @@ class Facts:
     managed: Managed | None = fact(
         "Describe [kernel.managed] in the kernel description.",
         read=keys.MANAGED,
-        toml='managed = { bytes = "2GiB", prefetched = false, advised = false }',
+        toml='managed = { bytes = "2GiB", prefetched = false, advised = false, taken_back = "0" }',
     )
     pinned: Pinned | None = fact(
         "Describe [kernel.pinned] in the kernel description.",

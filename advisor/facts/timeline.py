@@ -16,7 +16,7 @@ WORTH_SAYING = number(
 )
 # Fewer waits let a queue build up, and the host gets ahead of the GPU.
 _LAUNCHES_PER_WAIT = number(
-    20, "launches per wait, at most", "", "our judgement: about one per layer of a model"
+    25, "launches per wait, at most", "", "our judgement: about one per layer of a model"
 )
 _FEWEST_WAITS = number(20, "waits of a run, at least", "", "our judgement")
 LAUNCH_BOUND_BUSY = number(0.5, "busy", "share", "our judgement", LaunchSet.RECORDED)
@@ -280,6 +280,10 @@ class TracedRun:
     def lost_to_allocations(self) -> float:
         """The seconds that allocations cost at most: also those of launches not queued ahead."""
         return self.allocation_idle_seconds + self.release_idle_seconds
+
+    def idle_while(self, cause: str) -> float:
+        """Return the idle seconds of one cause."""
+        return sum(idle.seconds for idle in self.idle_causes if idle.cause == cause)
 
     def share(self, seconds: float) -> float:
         """Return the share (0 to 1) of the span that *seconds* are."""

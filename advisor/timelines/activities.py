@@ -250,6 +250,7 @@ class Recording:
     gpus: dict[int, Activities] = field(default_factory=dict)
     devices: dict[int, Device] = field(default_factory=dict)
     calls: dict[str, CallRuns] = field(default_factory=dict)
+    first_call_ns: int | None = None  # of any length; None: not known
     steps: StepTimes = field(default_factory=StepTimes)  # of the host, as the recorder marks them
     ranges: StepTimes = field(default_factory=StepTimes)  # of the program, one again and again
     host_events: HostEvents = field(default_factory=HostEvents)

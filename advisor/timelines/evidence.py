@@ -57,6 +57,7 @@ _RECORDERS = {
 _VALUE_BYTES = 64
 # Prefetches arrive in pieces of 2 MiB, page faults in pieces of 4 KiB to some hundreds of them.
 _PREFETCHED_BYTES = 512 << 10
+_PAGE_FAULT = 20e-6  # seconds that one costs the host at least
 # Kernels shorter than this take what any launch takes, whatever their shape.
 _SHORTEST_NS = 10_000
 _MOST_KERNELS = 50
@@ -487,7 +488,23 @@ def _managed(timeline: Timeline) -> Managed | None:
         bytes=sum(copies.bytes for copies in inward),
         prefetched=called or typical >= _PREFETCHED_BYTES,
         advised=advised,
+        taken_back=_taken_back(timeline),
     )
+
+
+def _taken_back(timeline: Timeline) -> int:
+    """Return the bytes that the host fetched back by page faults, where those cost something."""
+    back = [
+        copies
+        for copies in timeline.copies
+        if copies.managed
+        and copies.kind.path is CopyPath.D2H
+        and copies.median_bytes < _PREFETCHED_BYTES
+    ]
+    cost = _PAGE_FAULT * sum(copies.calls for copies in back)
+    if cost < WORTH_SAYING * timeline.account.steady_ns / _NS:
+        return 0
+    return sum(copies.bytes for copies in back)
 
 
 def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:

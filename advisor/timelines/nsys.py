@@ -524,6 +524,8 @@ class _Export:
         recording.calls = self.gathered(
             recording, CALLS, ("nameId",), lambda calls: gathered_calls(calls, names)
         )
+        first = self.database.execute(f"SELECT min(start) FROM {CALLS} WHERE {_USABLE}")
+        (recording.first_call_ns,) = first.fetchone()
 
 
 def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:

@@ -53,7 +53,9 @@ def outside_of(recording: Recording, span: Interval) -> Outside:
         if calls.kind is not CallKind.SYNCHRONIZATION  # waits tell nothing of work
     }
     cover = Cover(calls.times for calls in called.values())
-    first, last, before, after = begun, ended, 0, 0
+    last, before, after = ended, 0, 0
+    # Short calls, which are in no cover, begin a recording too.
+    first = begun if recording.first_call_ns is None else min(begun, recording.first_call_ns)
     for block in cover.blocks():
         first, last = min(first, block.starts[0]), max(last, block.ends[-1])
         if block.starts[0] < begun:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE, WORTH_SAYING
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
-from gpuadvise.advisor.timelines.activities import CopyPath
+from gpuadvise.advisor.timelines.activities import CopyPath, Recorder
 from gpuadvise.advisor.timelines.avoidable import repeated_allocation_ns
 from gpuadvise.advisor.timelines.evidence import traced_pipeline, traced_transfers
 from gpuadvise.advisor.timelines.gaps import GapCause
@@ -203,7 +203,10 @@ def _unclaimed_changes(timeline: Timeline, model: LinkModel, run: TracedRun) -> 
         return
     by_host = {
         GapCause.LAUNCH: Change.FUSE_KERNELS,
-        GapCause.HOST_WORK: Change.SHORTEN_HOST_WORK,
+        # Short of long gaps it is a framework's own, between operators.
+        GapCause.HOST_WORK: Change.SHORTEN_HOST_WORK
+        if timeline.recorder is Recorder.NSIGHT_SYSTEMS or run.host_idle_seconds
+        else Change.FUSE_KERNELS,
     }
     change = by_host.get(GapCause(idle.cause), Change.SHORTEN_CALLS)
     yield WhatIf(

@@ -86,7 +86,8 @@ QUIET = {
     ("torch", "graph"): {"idle-gaps"},
     ("torch", "transformer_compiled"): {"idle-gaps"},
     ("nsys", "managed_faults"): {"idle-gaps"},
-    ("nsys", "managed_prefetched"): {"idle-gaps"},
+    # Prefetched to the GPU, and taken back page by page.
+    ("nsys", "managed_prefetched"): {"idle-gaps", "unprefetched-managed-memory"},
     # The start of CUDA is nearly all of it.
     ("nsys", "whole_program"): {"idle-gaps", "serial-transfers"},
     ("jax", "one_scan"): {"idle-gaps"},  # what JAX's profiler adds to each launch

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check(timeline: TracedRun) -> Verdict:
-    """Advise when waits come with every twentieth launch or more, and cost 2 % of the span."""
+    """Advise when waits come with every twenty-fifth launch or more, and cost 2 % of the span."""
     lost = timeline.lost_to_waits
     if not timeline.waits_often or timeline.share(lost) < WORTH_SAYING:
         return PASSED
@@ -72,7 +72,7 @@ RULE = Rule(
     why="A host that waits cannot queue work ahead, so each wait costs at least one launch.",
     when=(
         "In a recorded run the host waits for the GPU, or reads a value back, 20 times or more and "
-        "at least once for each twenty launches, and that costs 2 % of the span or more."
+        "at least once for each 25 launches, and that costs 2 % of the span or more."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

@@ -33,6 +33,8 @@ def check(
         return _oversubscribed(managed, device, device.memory_bytes)
     if device is not None and device.integrated:
         return PASSED  # one memory: nothing moves
+    if managed.taken_back and (managed.prefetched or managed.advised):
+        return _taken_back(managed, timeline)
     if managed.prefetched or managed.advised:
         fits = device is not None and device.memory_bytes
         return PASSED if fits else undecided("device.memory_bytes")
@@ -57,6 +59,26 @@ def _faulting(managed: Managed, timeline: TracedRun | None) -> Advice:
             (given if timeline is None else traced)("managed memory", managed.bytes, "bytes"),
         ),
         gain=None if timeline is None else _gain(timeline),
+    )
+
+
+def _taken_back(managed: Managed, timeline: TracedRun | None) -> Advice:
+    """Advise on a program that prefetches one way only."""
+    idle = 0.0 if timeline is None else timeline.idle_while("host-work")
+    return Advice(
+        message=(
+            f"{show_bytes(managed.taken_back)} of managed memory come back page by page: the host's first touch "
+            "of each page stops and fetches it."
+        ),
+        action=(
+            "Call cudaMemPrefetchAsync(ptr, bytes, cudaCpuDeviceId, stream) behind the last kernel, and wait for "
+            "the stream before the host reads; or copy what it needs with cudaMemcpyAsync."
+        ),
+        evidence=(
+            (given if timeline is None else traced)("taken back", managed.taken_back, "bytes"),
+        ),
+        gain=None if timeline is None else span_gain(timeline, idle, "idle while the host worked"),
+        priority=Priority.LOW,
     )
 
 
@@ -136,7 +158,7 @@ RULE = Rule(
     why="A page fault costs tens of microseconds, and a prefetch moves the same data at the rate of the link.",
     when=(
         "Managed memory is used with neither cudaMemPrefetchAsync nor cudaMemAdvise (low where the GPU "
-        "reads host memory coherently; not on integrated GPUs, nor before compute capability 6.0), or there "
+        "reads host memory coherently, or where only the host takes pages back one by one; not on integrated GPUs, nor before compute capability 6.0), or there "
         "is more of it than device memory, which fails on those two."
     ),
     citations=(programming_guide("Unified Memory Programming"),),

@@ -8,10 +8,12 @@ import pytest
 
 from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.run_limit import RunLimiter, limit_of
+from gpuadvise.advisor.timelines.timeline import timelines_of
 from gpuadvise.advisor.transfers.links import default_link_model
 from tests.advisor.timelines.test_account import line_of
-from tests.support import traces
+from tests.support import exports, traces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,3 +67,58 @@ def test_compiling_is_start_up(tmp_path: Path) -> None:
     assert account.idle_of(GapCause.START_UP) > 190_000_000
     events[1] = traces.event("cpu_op", "aten::sort", 10_000, 200_000, {})
     assert line_of(tmp_path / "other", events).account.start_up_ns == 0
+
+
+def limit_names(path: Path, events: list[dict[str, Any]]) -> RunLimiter:
+    limit = limit_of(*judged(path, events))
+    assert limit is not None
+    return limit.limiter
+
+
+def steady(gap: int, *, first: int = 0, names: int = 8) -> list[dict[str, Any]]:
+    """Return ten rounds of kernels of 10 ms, of *names* kinds, *gap* us behind each."""
+    return [
+        traces.kernel(first + at * (10_000 + gap), 10_000, f"kernel{at % names}")
+        for at in range(40)
+    ]
+
+
+def test_many_kernels_are_the_limit_where_no_idle_time_is_as_much(tmp_path: Path) -> None:
+    assert limit_names(tmp_path / "busy", steady(1_000)) is RunLimiter.MANY_KERNELS
+    assert limit_names(tmp_path / "host", steady(6_000)) is RunLimiter.HOST_CODE
+
+
+def test_a_loader_is_the_limit_but_for_a_longer_start(tmp_path: Path) -> None:
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    asked = [
+        traces.event("user_annotation", loader, at * 13_000 + 10_000, 2_990, {}) for at in range(40)
+    ]
+    assert limit_names(tmp_path / "loader", [*steady(3_000), *asked]) is RunLimiter.DATA_LOADING
+    start = traces.call(-900_000, 900_000, "cudaMalloc")
+    assert limit_names(tmp_path / "start", [*steady(3_000), *asked, start]) is RunLimiter.START_UP
+
+
+def test_a_short_first_call_begins_a_recording(tmp_path: Path) -> None:
+    calls = [
+        (1_000_000, 1_001_000, 1, 1, 2, 0),
+        (401_000_000, 402_000_000, 1, 2, 3, 0),
+        (402_000_000, 402_010_000, 1, 3, 4, 0),
+    ]
+    kernel = exports.ROWS["CUPTI_ACTIVITY_KIND_KERNEL"][0]
+    rows: dict[str, list[tuple[object, ...]]] = {
+        "CUPTI_ACTIVITY_KIND_RUNTIME": calls,
+        "CUPTI_ACTIVITY_KIND_KERNEL": [(403_000_000, 503_000_000, *kernel[2:])],
+        "CUPTI_ACTIVITY_KIND_MEMCPY": [],
+        "CUPTI_ACTIVITY_KIND_MEMSET": [],
+        "StringIds": [
+            (1, "add"),
+            (2, "cuModuleGetLoadingMode"),
+            (3, "cudaMalloc_v3020"),
+            (4, "cudaLaunchKernel_v7000"),
+        ],
+    }
+    path = exports.export(tmp_path / "report.sqlite", rows=rows)
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    assert line.outside.before_ns == 402_000_000
+    assert line.outside.calls_before_ns == 1_000_000

@@ -292,3 +292,32 @@ def test_conversions_of_layout_are_known_by_name(tmp_path: Path) -> None:
     run = facts_of(tmp_path / "trace", events)[0].timeline
     assert run is not None
     assert run.layout_seconds == pytest.approx(2e-3)
+
+
+def round_trips(count: int, back_bytes: int = 4 << 20) -> list[dict[str, Any]]:
+    events = []
+    for at in range(count):
+        start = 1000 * at
+        events.append(traces.copy(start, 300, 4 << 20, "Memcpy HtoD (Pinned -> Device)"))
+        events.append(traces.kernel(start + 300, 400))
+        events.append(traces.copy(start + 700, 290, back_bytes, "Memcpy DtoH (Device -> Pinned)"))
+    return events
+
+
+def test_data_that_travel_both_ways_again_and_again_could_stay(tmp_path: Path) -> None:
+    change = changes(tmp_path / "trace", round_trips(6))[Change.KEEP_ON_GPU]
+    assert change.saved_ns == 6 * 590_000
+    assert Change.KEEP_ON_GPU not in changes(tmp_path / "few", round_trips(3))
+    results = changes(tmp_path / "results", round_trips(6, 64 << 10))
+    assert Change.KEEP_ON_GPU not in results  # inputs that are needed
+
+
+@pytest.mark.parametrize("between", [200, 2000])
+def test_a_frameworks_own_work_between_launches_is_for_a_compiler(
+    tmp_path: Path, between: int
+) -> None:
+    found = changes(
+        tmp_path / "trace", [traces.kernel((400 + between) * at, 400) for at in range(10)]
+    )
+    long = between > 500
+    assert (Change.SHORTEN_HOST_WORK in found, Change.FUSE_KERNELS in found) == (long, not long)

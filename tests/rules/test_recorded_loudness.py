@@ -1,0 +1,161 @@
+"""How loudly a finding about a recorded run is said: by the part of all that was recorded that it wins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gpuadvise.advisor.catalogue.lookup import find
+from gpuadvise.advisor.facts.application import Managed
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.derive import completed
+from gpuadvise.advisor.facts.ranks import RankWaits
+from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
+from gpuadvise.advisor.occupancy.launch import Launch
+from gpuadvise.advisor.timelines.gpus import traced_device
+from gpuadvise.rules.engine import run
+from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.model import Priority
+
+if TYPE_CHECKING:
+    from gpuadvise.rules.report import Finding
+
+BY_NAME = {rule.id: rule for rule in RULES}
+
+
+def found(rule: str, facts: Facts) -> Finding | None:
+    findings = run((BY_NAME[rule],), facts).findings
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def priority(rule: str, facts: Facts) -> Priority | None:
+    one = found(rule, facts)
+    return None if one is None else one.priority
+
+
+def recorded(**fields: Any) -> Facts:
+    given: dict[str, Any] = {"span_seconds": 1.0, "kernels": 1000, "launches": 1000}
+    return Facts(timeline=TracedRun(**given | fields))
+
+
+@pytest.mark.parametrize(
+    ("idle", "busy", "said"),
+    [
+        (0.6, 0.3, Priority.HIGH),
+        (0.35, 0.6, Priority.MEDIUM),
+        (0.15, 0.8, Priority.LOW),
+        (0.08, 0.9, None),
+    ],
+)
+def test_late_launches_are_said_by_how_late_they_are(
+    idle: float, busy: float, said: Priority | None
+) -> None:
+    facts = recorded(launch_idle_seconds=idle, busy_seconds=busy, median_kernel_seconds=2e-6)
+    assert priority("launch-bound", facts) is said
+
+
+def test_what_the_profiler_may_have_made_late_is_not_said() -> None:
+    profiled = {"launch_overhead_seconds": 20e-6, "busy_seconds": 0.8}
+    assert priority("launch-bound", recorded(launch_idle_seconds=0.15, **profiled)) is None
+    assert priority("launch-bound", recorded(launch_idle_seconds=0.17, **profiled)) is Priority.LOW
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.4, Priority.MEDIUM), (0.2, Priority.LOW), (0.09, None)]
+)
+def test_passes_over_memory_are_said_by_their_share(share: float, said: Priority | None) -> None:
+    facts = recorded(busy_seconds=0.9, elementwise_seconds=share, fused_seconds=0.01)
+    assert priority("memory-bound", facts) is said
+
+
+@pytest.mark.parametrize(("lost", "said"), [(0.12, Priority.MEDIUM), (0.06, Priority.LOW)])
+def test_waits_that_cost_less_than_a_tenth_are_said_quietly(lost: float, said: Priority) -> None:
+    facts = recorded(busy_seconds=0.8, waits=200, wait_idle_seconds=lost)
+    assert priority("frequent-synchronization", facts) is said
+
+
+def test_a_run_inside_of_a_long_start_is_said_quietly() -> None:
+    waits = {"busy_seconds": 0.5, "waits": 200, "wait_idle_seconds": 0.4}
+    assert priority("frequent-synchronization", recorded(**waits)) is Priority.MEDIUM
+    late = recorded(**waits, start_up_seconds=9.0)
+    assert priority("frequent-synchronization", late) is Priority.LOW
+
+
+@pytest.mark.parametrize(
+    ("waited", "said"),
+    [(0.2, Priority.HIGH), (0.12, Priority.MEDIUM), (0.06, Priority.LOW), (0.04, None)],
+)
+def test_waits_for_other_ranks_are_said_by_their_share(
+    waited: float, said: Priority | None
+) -> None:
+    ranks = RankWaits(count=8, span_seconds=1.0, waited_seconds=waited, late=(3,))
+    assert priority("uneven-ranks", Facts(ranks=ranks)) is said
+
+
+def test_the_waits_of_a_rank_alone_are_said_to_be_an_estimate() -> None:
+    facts = recorded(exposed_communication_seconds=0.4, rank_wait_seconds=0.3, collectives=80)
+    one = found("uneven-ranks", facts)
+    assert one is not None
+    assert "Communication takes 400 ms, 40 % of the span" in one.advice.message
+    assert "may be waiting" in one.advice.message
+    assert "an estimate" in one.advice.message
+
+
+@pytest.mark.parametrize(
+    ("kernels", "busy", "brief"),
+    [(5, 0.9e-3, True), (5, 1.1e-3, False), (500, 0.09e-3, True), (500, 0.2e-3, False)],
+)
+def test_little_work_is_too_little_to_judge_a_run_by(
+    kernels: int, busy: float, *, brief: bool
+) -> None:
+    line = TracedRun(span_seconds=10e-3, busy_seconds=busy, kernels=kernels, launches=kernels)
+    assert line.too_short == brief
+
+
+def test_a_kernel_of_a_brief_run_is_said_quietly() -> None:
+    launch = Launch(threads=1, registers=16, block_dim=(1, 1, 1), grid_dim=(1, 1, 1))
+    given = {"kernel": "add", "device": find("h200-sxm"), "launch": launch, "run_share": 0.9}
+    assert priority("underfilled-device", completed(Facts(**given))) is Priority.HIGH
+    brief = completed(Facts(**given, brief_run=True))
+    assert priority("underfilled-device", brief) is Priority.LOW
+
+
+@pytest.mark.parametrize(
+    ("name", "major", "minor", "words"),
+    [
+        ("Tesla V100-DGXS-32GB", 7, 0, "autocast('cuda', torch.float16)"),
+        ("NVIDIA PG509-210", 8, 0, "allow_tf32"),
+        ("An unheard of Turing", 7, 5, "autocast('cuda', torch.float16)"),
+        ("GTX 1699", 7, 5, None),
+        ("An unheard of Pascal", 6, 0, None),
+    ],
+)
+def test_parts_without_known_peaks_have_tensor_cores_by_their_capability(
+    name: str, major: int, minor: int, words: str | None
+) -> None:
+    device = traced_device(name=name, major=major, minor=minor, sm_count=40, memory_bytes=None)
+    assert device is not None
+    assert not device.peaks
+    line = TracedRun(span_seconds=1.0, busy_seconds=0.9, kernels=100, single_precision_seconds=0.5)
+    one = found("fp32-products", Facts(device=device, timeline=line))
+    assert (one is None) == (words is None)
+    if one is not None and words is not None:
+        assert words in one.advice.action
+        assert ("allow_tf32" in one.advice.action) == (major >= 8)
+        assert one.priority is Priority.HIGH
+
+
+def test_pages_that_only_the_host_takes_back_are_said_quietly() -> None:
+    idle = (IdleCause(cause="host-work", seconds=0.6),)
+    line = TracedRun(span_seconds=1.0, busy_seconds=0.3, kernels=50, idle_causes=idle)
+    managed = Managed(bytes=1 << 31, prefetched=True, taken_back=1 << 30)
+    one = found("unprefetched-managed-memory", Facts(managed=managed, timeline=line))
+    assert one is not None
+    assert one.priority is Priority.LOW
+    assert "1 GiB of managed memory come back page by page" in one.advice.message
+    assert one.bound == pytest.approx(1 / 0.4)
+    described = found("unprefetched-managed-memory", Facts(managed=managed))
+    assert described is not None
+    assert described.advice.gain is None
