@@ -34,6 +34,7 @@ _MODULES = (
     "transfers.pageable_transfers",
     "transfers.slow_pinned_copies",
     "transfers.serial_transfers",
+    "cuda.values_read_in_loops",
     "transfers.small_transfers",
     "transfers.integrated_gpu_copies",
     "transfers.excess_pinned_memory",

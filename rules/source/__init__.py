@@ -56,6 +56,7 @@ CUDA_RULES = (
     "unstaged-reuse",
     "unsynchronized-timers",
     "untiled-product",
+    "values-read-in-loops",
 )
 PYTHON_RULES = (
     "array-copies-in-loops",
