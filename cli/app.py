@@ -136,7 +136,7 @@ class _Command(_TextCommand, TyperCommand):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Return what is left of *args* once the options have taken theirs."""
-        if not ctx.resilient_parsing:
+        if not ctx.resilient_parsing and ctx.allow_interspersed_args:
             args, notes = current(self.name or "", args)
             note(*notes)
             if _asks_for_fields(args) and any(p.name == "get" for p in self.params):
@@ -277,7 +277,7 @@ def _loaded(entry: CommandRow) -> Command:
         cls=_Command,
         help=entry.help,
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
-        context_settings=SETTINGS,
+        context_settings=SETTINGS | getattr(module, "SETTINGS", {}),
     )(_with_shared_options(module.command))
     return typer.main.get_command(typer_app)
 

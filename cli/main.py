@@ -53,11 +53,12 @@ def main(args: list[str] | None = None) -> int:
     try:
         return _run_with_any_names(args)
     except GpuAdviseError as error:
-        if asks_for_json(args):
+        own = args[: args.index("--")] if "--" in args else args  # the rest is of another program
+        if asks_for_json(own):
             complain_as_json(error.message, error.hint, error.exit_code)
         else:
             complain(error.message, error.hint, log=error.log)
-        return error.exit_code if _annotated(args, error) else Exit.UNAVAILABLE
+        return error.exit_code if _annotated(own, error) else Exit.UNAVAILABLE
     except ClosedPipe:
         return Exit.CLOSED_PIPE
     except KeyboardInterrupt:

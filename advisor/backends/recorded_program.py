@@ -29,6 +29,11 @@ _FORWARDED = tuple(
 )
 _IMPORTS_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
 _PYTHON_STARTERS = ("torchrun", "accelerate", "deepspeed", "pytest", "ipython", "uv", "poetry")
+# What starts other programs, of which one may be a Python with PyTorch.
+_STARTERS = frozenset(
+    ("sh", "bash", "dash", "zsh", "fish", "env", "nice", "taskset", "numactl", "timeout", "make", "just",
+     "srun", "mpirun", "mpiexec", "conda", "mamba", "micromamba", "pixi", "hatch", "pdm", "tox", "nox")
+)  # fmt: skip
 _MOST_SECONDS = 30  # to ask an interpreter
 # 128 and the signal's number: what a shell says of a program that a signal ended.
 _ENDED_BY_SIGNAL = 128
@@ -55,12 +60,14 @@ class Recipe:
 class RecordedProgram:
     """A program that has ended: its exit code, what it was recorded with, and the recordings.
 
-    *fault* says why PyTorch's profiler wrote none, where it was tried.
+    *fault* says why PyTorch's profiler wrote none, where it was tried. *started_python*: a Python
+    that could be recorded started; *uses_torch*: one of them imported torch.
     """
 
     exit_code: int
     recorder: ProgramRecorder
     recordings: tuple[Path, ...]
+    started_python: bool = False
     uses_torch: bool = False
     fault: str | None = None
 
@@ -93,19 +100,37 @@ def recorder_for(command: Sequence[str]) -> ProgramRecorder:
 
     Raises BadInput where there is no such program, Unavailable where nothing here records it.
     """
-    program = shutil.which(command[0])
+    name = command[0]
+    program = shutil.which(name)
     if program is None:
-        raise BadInput(f"{quoted(command[0])} is not a program that can be run here.")
+        hint = (
+            "Name its Python, too: gpuadvise run -- python SCRIPT."
+            if name.endswith(".py")
+            else None
+        )
+        raise BadInput(f"{quoted(name)} is not a program that can be run here.", hint=hint)
     if _starts_torch(program):
         return ProgramRecorder.TORCH
-    for recorder in (ProgramRecorder.NSYS, ProgramRecorder.NCU):
-        if shutil.which(recorder):
-            return recorder
+    if shutil.which(ProgramRecorder.NSYS):
+        return ProgramRecorder.NSYS
+    if _starts_programs(program):
+        return ProgramRecorder.TORCH
+    if shutil.which(ProgramRecorder.NCU):
+        return ProgramRecorder.NCU
     raise Unavailable(
         f"Nothing here can record {quoted(os.path.basename(program))}: it starts no Python with "
         "PyTorch, and neither nsys nor ncu is on PATH.",
         hint="Install Nsight Systems, or record elsewhere: nsys profile --trace=cuda,nvtx,osrt ...",
     )
+
+
+def _starts_programs(program: str) -> bool:
+    """Return whether *program* starts others: a launcher, or a script of another language than Python."""
+    if os.path.basename(program) in _STARTERS:
+        return True
+    with suppress(OSError), open(program, "rb") as file:
+        return file.read(2) == b"#!" and _interpreter_of(program) is None
+    return False
 
 
 def _starts_torch(program: str) -> bool:
@@ -167,6 +192,7 @@ def record_program(command: Sequence[str], folder: str, recipe: Recipe) -> Recor
         exit_code=exit_code,
         recorder=recorder,
         recordings=tuple(recordings),
+        started_python=(Path(folder) / "python-started").exists(),
         uses_torch=_imported_torch(folder),
         fault=_fault(folder),
     )
@@ -273,8 +299,8 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """Pass the signals that this process gets on to *process*."""
 
     def pass_on(number: int, _: FrameType | None) -> None:
-        # A terminal sends Ctrl-C to the program as well.
-        if number != signal.SIGINT or not _in_foreground():
+        # A terminal sends those of its keys to the program as well.
+        if number not in _OF_KEYS or not _in_foreground():
             process.send_signal(number)
 
     before = {number: signal.signal(number, pass_on) for number in _FORWARDED}
@@ -285,8 +311,13 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+_OF_KEYS = frozenset(
+    getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)
+)
+
+
 def _in_foreground() -> bool:
-    try:
-        return os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:
-        return False
+    """Return whether the keys of the terminal reach this process, wherever its input comes from."""
+    with suppress(OSError), open("/dev/tty", "rb") as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False

@@ -27,6 +27,8 @@ from gpuadvise.cli.parameters import argument
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Options behind the program's name are the program's own, with and without "--" before it.
+SETTINGS = {"allow_interspersed_args": False}
 EXAMPLES = """\
   gpuadvise run -- python train.py --epochs 1
   gpuadvise run --stacks --keep trace.json -- python train.py
@@ -74,11 +76,16 @@ def _nothing(recorded: RecordedProgram, recipe: Recipe) -> str:
         return f"{recorded.recorder} wrote no recording."
     if recorded.fault is not None:
         return f"PyTorch's profiler did not record: {recorded.fault}."
+    if not recorded.started_python:
+        return (
+            "No Python that could be recorded was started: one with -I, -E or -S ignores PYTHONPATH, "
+            "so nothing was recorded."
+        )
     if not recorded.uses_torch:
         return "The program did not import torch, so nothing was recorded."
     return (
-        f"The program took fewer than {plural(recipe.warmup, 'step')}: nothing was recorded. A step "
-        "is one of its first optimizer, or a call of a module where nothing is trained."
+        f"The program took no step after a warm-up of {plural(recipe.warmup, 'step')}: nothing was "
+        "recorded. A step is one of its first optimizer, or a call of a module where nothing is trained."
     )
 
 
@@ -92,7 +99,7 @@ def _keep(recorded: RecordedProgram, target: Path) -> bool:
     """Leave the recording as *target*, several of them in a folder of that name; return whether it is there."""
     try:
         if len(recorded.recordings) == 1:
-            shutil.copyfile(recorded.recordings[0], target)
+            _copy(recorded.recordings[0], target)
             return True
         target.mkdir(exist_ok=True)
         for path in recorded.recordings:
@@ -101,6 +108,17 @@ def _keep(recorded: RecordedProgram, target: Path) -> bool:
         complain(f"--keep: {quoted_path(str(target))} cannot be written: {error.strerror}.", None)
         return False
     return True
+
+
+def _copy(recording: Path, target: Path) -> None:
+    """Copy *recording* to *target*, packed where its name says so: other viewers go by the name."""
+    if target.suffix != ".gz":
+        shutil.copyfile(recording, target)
+        return
+    import gzip
+
+    with recording.open("rb") as plain, gzip.open(target, "wb", compresslevel=3) as packed:
+        shutil.copyfileobj(plain, packed)
 
 
 def _answer(recorded: RecordedProgram, kept: Path | None) -> bool:

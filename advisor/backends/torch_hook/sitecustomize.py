@@ -29,7 +29,10 @@ _HERE = os.path.abspath(__file__)
 
 
 class TorchFinder:
-    """Finds torch as everybody does, and tells *then* when it was imported."""
+    """Finds torch as everybody does, and tells *then* when it was imported.
+
+    Libraries ask whether torch could be imported long before they do, so it finds it any number of times.
+    """
 
     def __init__(self, then: Any) -> None:
         self.then = then
@@ -38,15 +41,16 @@ class TorchFinder:
         """Return the spec of torch with a loader that tells; None for all else."""
         if name != "torch":
             return None
-        sys.meta_path.remove(self)
-        from importlib.util import find_spec
-
-        spec = find_spec(name)
+        finders = [finder for finder in sys.meta_path if finder is not self]
+        asked = (finder.find_spec(name, path, target) for finder in finders)
+        spec = next((spec for spec in asked if spec is not None), None)
         if spec is None or spec.loader is None:
-            return None
+            return spec
         load, then = spec.loader.exec_module, self.then
 
         def exec_module(module: Any) -> None:
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             load(module)
             try:
                 then(module)
@@ -69,72 +73,139 @@ class StepRecorder:
         self.depth = 0  # of modules that are running
         self.optimizer: int | None = None  # whose steps count
         self.profiler: Any = None
+        self.others: Any = ()  # the program's own profilers
+        self.acting = False  # what PyTorch's profiler does now was asked for here
         self.process = os.getpid()
 
     def watch(self) -> None:
-        """Be told of optimizers' steps and of modules' calls."""
+        """Be told of optimizers' steps, of modules' calls and of the program's own profilers."""
         from importlib import import_module
 
-        modules = import_module("torch.nn.modules.module")
-        modules.register_module_forward_pre_hook(self.enter)
-        modules.register_module_forward_hook(self.leave)
-        optimizers = import_module("torch.optim.optimizer")
-        optimizers.register_optimizer_step_post_hook(self.stepped)
+        compiles = getattr(getattr(self.torch, "compiler", None), "is_compiling", lambda: False)
 
-    def enter(self, module: Any, inputs: Any) -> None:
+        # Compiled code must not hold the counting: it would be compiled again at each new count.
+        def enter(module: Any, inputs: Any) -> None:
+            if not compiles():
+                self.enter()
+
+        def leave(module: Any, inputs: Any, outputs: Any) -> None:
+            if not compiles():
+                self.leave()
+
+        def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if not compiles():
+                self.stepped(optimizer)
+
+        _silence_hook_warning()
+        modules = import_module("torch.nn.modules.module")
+        modules.register_module_forward_pre_hook(enter)
+        modules.register_module_forward_hook(leave)
+        optimizers = import_module("torch.optim.optimizer")
+        optimizers.register_optimizer_step_post_hook(stepped)
+        self._watch_other_profilers(import_module("torch.autograd.profiler").profile)
+
+    def _watch_other_profilers(self, kind: Any) -> None:
+        """Learn of each *kind* that the program makes: only one profiler can run."""
+        from functools import wraps
+        from weakref import WeakSet
+
+        make, self.others = kind.__init__, WeakSet()
+
+        @wraps(make)
+        def made(profiler: Any, *args: Any, **kwargs: Any) -> None:
+            if not self.acting and os.getpid() == self.process:
+                self.others.add(profiler)
+                if self.profiler is not None:
+                    self.count = self.last
+                    self.act(self.end)
+                    _note(
+                        "The program started PyTorch's profiler itself, which ended this recording"
+                    )
+            make(profiler, *args, **kwargs)
+
+        kind.__init__ = made
+
+    def enter(self) -> None:
         """Count one module in."""
         self.depth += 1
 
-    def leave(self, module: Any, inputs: Any, outputs: Any) -> None:
+    def leave(self) -> None:
         """Count one module out; the outermost is a step where nothing is trained."""
         self.depth = max(0, self.depth - 1)
         if not self.depth and self.optimizer is None and not self.torch.is_grad_enabled():
             self.step()
 
-    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def stepped(self, optimizer: Any) -> None:
         """Count a step of the first optimizer."""
         if self.optimizer is None:
             self.optimizer = id(optimizer)
-            self.count = min(self.count, self.first)
+            if os.getpid() == self.process:
+                self.act(self.forget)  # what was evaluated before the training is no step of it
         if self.optimizer == id(optimizer):
             self.depth = 0  # a module that failed did not count itself out
             self.step()
 
     def step(self) -> None:
         """Begin, go on or end as the count says; another process than the first is left alone."""
-        if os.getpid() != self.process or self.count > self.last:
+        if os.getpid() != self.process or self.count >= self.last:
             return
+        if self.count + 2 >= self.first and self.busy():
+            return  # a step later, then
         self.count += 1
+        if self.count == self.last:
+            self.act(self.end)
+        elif self.profiler is not None:
+            self.act(self.profiler.step)
+        elif self.count in (self.first - 1, self.first):
+            self.act(self.begin)
+
+    def act(self, action: Any) -> None:
+        """Do what changes the recording; nothing more is tried where it fails."""
+        self.acting = True
         try:
-            if self.count == self.first:
-                self.begin()
-            elif self.profiler is not None and self.count == self.last:
-                self.end()
-            elif self.profiler is not None:
-                self.profiler.step()
+            action()
         except Exception as fault:
-            self.count, self.profiler = self.last + 1, None
+            self.count, self.profiler = self.last, None
             _note(fault)
+        finally:
+            self.acting = False
+
+    def busy(self) -> bool:
+        """Return whether a profiler can neither start nor stop now."""
+        cuda = self.torch.cuda
+        if cuda.is_available() and cuda.is_initialized() and cuda.is_current_stream_capturing():
+            return True
+        if self.profiler is None and any(map(_records, self.others)):
+            _note("The program runs PyTorch's profiler itself")
+            return True
+        return False
 
     def begin(self) -> None:
-        """Start PyTorch's profiler."""
-        profiler = self.torch.profiler
+        """Start PyTorch's profiler, a step early where there is one: its first is slow."""
+        profiler, early = self.torch.profiler, self.count < self.first
         activities = [profiler.ProfilerActivity.CPU]
         if self.torch.cuda.is_available():
             activities.append(profiler.ProfilerActivity.CUDA)
         else:
             _note("PyTorch sees no GPU here")
+        action = profiler.ProfilerAction
+        # Without it newer versions warn that they forget earlier cycles; there is one.
+        kept = {"acc_events": True} if "acc_events" in _parameters(profiler.profile) else {}
         self.profiler = profiler.profile(
+            **kept,
             activities=activities,
             record_shapes=True,
             with_stack=self.stacks,
-            schedule=lambda step: profiler.ProfilerAction.RECORD,  # so that steps are marked
+            # With a schedule steps are marked.
+            schedule=lambda step: action.WARMUP if early and not step else action.RECORD,
         )
         self.profiler.start()
 
     def end(self) -> None:
         """Stop the profiler and write what it recorded, whole or not at all."""
         profiler, self.profiler = self.profiler, None
+        if profiler is None:
+            return
         if self.torch.cuda.is_available():
             self.torch.cuda.synchronize()
         profiler.stop()
@@ -144,14 +215,39 @@ class StepRecorder:
         profiler.export_chrome_trace(target + ".part.json")
         os.rename(target + ".part.json", target)
 
+    def forget(self) -> None:
+        """Begin anew, and write what is recorded then over what was written."""
+        profiler, self.profiler = self.profiler, None
+        self.count = 0
+        if profiler is not None:
+            profiler.stop()
+
     def finish(self) -> None:
         """End a recording that the program's end cuts short, if it holds a step."""
-        if self.profiler is not None and os.getpid() == self.process:
-            self.count = self.last + 1
-            try:
-                self.end()
-            except Exception as fault:
-                _note(fault)
+        if os.getpid() == self.process:
+            self.act(self.end if self.count > self.first else self.forget)
+            self.count = self.last
+
+
+def _records(profiler: Any) -> bool:
+    """Return whether *profiler* records now, or will without being asked again."""
+    return getattr(profiler, "enabled", True) and getattr(profiler, "kineto_results", None) is None
+
+
+def _parameters(kind: Any) -> Any:
+    from inspect import signature
+
+    return signature(kind).parameters
+
+
+def _silence_hook_warning() -> None:
+    """Leave out what torch.compile says of global hooks: these take an extra call well."""
+    import warnings
+
+    warnings.filterwarnings("ignore", message=".*there are global hooks on modules")
+
+
+_noted: set[str] = set()
 
 
 class FiltersWithFirst(list):  # type: ignore[type-arg]
@@ -299,12 +395,24 @@ def _is_library(file: str) -> bool:
 
 
 def _note(fault: object) -> None:
-    """Keep why nothing was recorded, for whoever ran this."""
+    """Keep why nothing was recorded, for whoever ran this; the same once."""
+    if str(fault) in _noted:
+        return
+    _noted.add(str(fault))
     try:
         with open(os.path.join(os.environ[_FOLDER], "fault.txt"), "a") as file:
             kind = f"{type(fault).__name__}: " if isinstance(fault, Exception) else ""
             file.write(f"{kind}{str(fault)[:300]}\n")
     except (OSError, KeyError):
+        pass
+
+
+def _mark(name: str) -> None:
+    """Leave an empty file of that *name*, for whoever ran this."""
+    try:
+        with open(os.path.join(os.environ[_FOLDER], name), "w"):
+            pass
+    except OSError:
         pass
 
 
@@ -322,8 +430,7 @@ def _after_import(torch: Any) -> None:
             int(os.environ.get(_STEPS, "3")),
             os.environ.get(_STACKS) == "1",
         )
-    with open(os.path.join(os.environ[_FOLDER], "torch-imported"), "w"):
-        pass
+    _mark("torch-imported")
     recorder.watch()
     atexit.register(recorder.finish)
 
@@ -346,6 +453,7 @@ def _go_on() -> None:
 
 
 if __name__ == "sitecustomize":
-    _go_on()
     if os.environ.get(_FOLDER):
+        _mark("python-started")
         sys.meta_path.insert(0, TorchFinder(_after_import))
+    _go_on()
