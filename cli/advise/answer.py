@@ -498,9 +498,9 @@ def _headline(advised: AdviceReports) -> str:
         return f"{subject}{on}: {verdict}"
     runs = sum(map(_is_run, advised.reports))
     of_files = [report for report in advised.reports if _is_of_file(report)]
-    files = sum(max(1, len(_files_of(report))) for report in of_files)
+    of_sources = sum(max(1, len(_files_of(report))) for report in of_files)
     kernels = sum("ranks" not in report.known for report in advised.reports) - runs - len(of_files)
-    nouns = ((runs, "run"), (kernels, "kernel"), (files, "file"))
+    nouns = ((runs, "run"), (kernels, "kernel"), (of_sources, "file"))
     return f"{and_list([plural(count, noun) for count, noun in nouns if count])}: {verdict}"
 
 
