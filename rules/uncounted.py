@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.load_width import ONE_WORD, WORD, takes_bytes
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.workload import (
     dram_bytes_per_request,
@@ -14,7 +15,6 @@ from gpuadvise.advisor.facts.workload import (
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.load_width import ONE_WORD, WORD, takes_bytes
 from gpuadvise.rules.streaming import draws_on_dram
 from gpuadvise.rules.thresholds import COALESCED, MEMORY_BY_WORDS, MOST_OF_THE_TIME
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gpuadvise.rules
-from gpuadvise.advisor.facts import kernel_profile, limit_words, limiter, timeline
+from gpuadvise.advisor.facts import (
+    kernel_profile,
+    limit_words,
+    limiter,
+    load_width,
+    sectors,
+    timeline,
+)
 from gpuadvise.advisor.thresholds import LaunchSet, Row, number, row
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.guide import RULES
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FOLDER = Path(gpuadvise.rules.__file__).parent
-JUDGING = (limiter, limit_words, kernel_profile, timeline)
+JUDGING = (limiter, limit_words, load_width, sectors, kernel_profile, timeline)
 # What no measurement or judgement could change: nothing, one, a half, a pair, and what a GB is.
 PLAIN = {-1, 0, 1, 2, 0.5, 1e9}
 # Sizes of hardware and formats of numbers.

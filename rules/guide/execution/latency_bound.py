@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limit_words import stall_action, stall_words, unit_words
 from gpuadvise.advisor.facts.limiter import SHORT, LatencyBound, UnknownLimiter
+from gpuadvise.advisor.facts.load_width import WIDEST, load_width
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import relieved, sm_units
@@ -14,7 +15,6 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
-from gpuadvise.rules.load_width import WIDEST, load_width
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import STARTING

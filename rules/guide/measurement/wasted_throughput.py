@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.sectors import waits_for_loads_alone
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.memory.transactions import SECTOR
@@ -14,7 +15,6 @@ from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.sectors import waits_for_loads_alone
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import STARTING
 from gpuadvise.rules.uncounted import hardly_global, names_no_access

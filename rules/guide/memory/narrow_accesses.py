@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.load_width import HALF_WORD, WIDEST
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import given
 from gpuadvise.rules.guide.memory.narrow_loads import WIDE_LOADS
-from gpuadvise.rules.load_width import HALF_WORD, WIDEST
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.thresholds import KEPT_IN_L1

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import IssueBound, LatencyBound, UnknownLimiter
-from gpuadvise.advisor.facts.units import ISSUED, Unit
-from gpuadvise.advisor.facts.workload import bytes_per_load, dram_bytes_per_request, relieved
-from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.quantity import show_number, show_share
-from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict, undecided
-from gpuadvise.rules.evidence import derived, profiled
-from gpuadvise.rules.load_width import (
+from gpuadvise.advisor.facts.load_width import (
     HALF_WORD,
     ONE_WORD,
     WIDEST,
@@ -22,6 +15,13 @@ from gpuadvise.rules.load_width import (
     used_in_the_end,
     width_of_whole_warps,
 )
+from gpuadvise.advisor.facts.units import ISSUED, Unit
+from gpuadvise.advisor.facts.workload import bytes_per_load, dram_bytes_per_request, relieved
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.quantity import show_number, show_share
+from gpuadvise.advisor.thresholds import LaunchSet, number
+from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict, undecided
+from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.streaming import (

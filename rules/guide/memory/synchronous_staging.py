@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.application import TilePath
+from gpuadvise.advisor.facts.load_width import WIDEST
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import given
-from gpuadvise.rules.load_width import WIDEST
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 

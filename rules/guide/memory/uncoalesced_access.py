@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
 from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.sectors import (
+    USED,
+    moved_per_needed,
+    ways_that_count,
+    with_whole_sectors,
+)
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import l1_hits
 from gpuadvise.advisor.memory.transactions import SECTOR
@@ -18,7 +24,6 @@ from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.guide.memory.dependent_loads import follows_chains
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.sectors import USED, moved_per_needed, ways_that_count, with_whole_sectors
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING
 from gpuadvise.rules.uncounted import hardly_global, names_no_access

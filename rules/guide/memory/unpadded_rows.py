@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
+from gpuadvise.advisor.facts.load_width import WIDEST, WORD
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import is_long, relieved, sm_units, waits_for
@@ -14,7 +15,6 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given, profiled
-from gpuadvise.rules.load_width import WIDEST, WORD
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import MEMORY_BY_WORDS

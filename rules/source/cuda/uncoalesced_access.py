@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.load_width import WORD
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.source.array_access import (
     array_access,
@@ -20,7 +21,6 @@ from gpuadvise.advisor.source.lane_stride import (
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
 from gpuadvise.advisor.thresholds import number
-from gpuadvise.rules.load_width import WORD
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import FEWEST_LANES
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.limiter import BY_LOADS, AtRoof, LatencyBound
+from gpuadvise.advisor.facts.load_width import WORD
 from gpuadvise.advisor.facts.shared_memory import shared_memory_share
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
@@ -16,7 +17,6 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.load_width import WORD
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
