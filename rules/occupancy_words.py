@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.block_sizes import blocks_at_sizes
 from gpuadvise.advisor.occupancy.bounds import launch_bounds
-from gpuadvise.advisor.occupancy.budget import register_budget
-from gpuadvise.advisor.occupancy.fault import RuntimeFailure
-from gpuadvise.advisor.occupancy.model import occupancy as model
-from gpuadvise.advisor.occupancy.next_steps import StepConfidence, next_steps
+from gpuadvise.advisor.occupancy.budget import Wider, register_budget
+from gpuadvise.advisor.occupancy.next_steps import best_step, likely_steps
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -21,12 +16,11 @@ from gpuadvise.rules.advice import Gain, GainKind
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gpuadvise.advisor.facts.code import LaunchBounds
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.next_steps import NextStep
 
 # From half of the warps on, more of them seldom help: guide 11.3.
@@ -65,18 +59,6 @@ def too_few_in_flight(occupancy: Occupancy, independent: float | None) -> bool:
     return occupancy.launchable and occupancy.occupancy * (independent or 1) < LOW
 
 
-def filled_by_grid(
-    occupancy: Occupancy, grid: tuple[int, int, int] | None, sm_count: int | None
-) -> bool:
-    """Return whether the grid has all blocks that fit at once: with fewer nothing is won.
-
-    A grid of exactly that many was made to measure, and grows with what fits.
-    """
-    if grid is None or not sm_count:
-        return True
-    return math.prod(grid) >= sm_count * occupancy.blocks_per_sm
-
-
 def grid_brings_few(profile: KernelProfile) -> bool:
     """Return whether the grid has fewer than half of the blocks that fit at once: most of each SM is empty."""
     return profile.waves is not None and 0 < profile.waves < LOW
@@ -88,11 +70,6 @@ def register_tile(occupancy: Occupancy) -> bool:
     return registers >= TILE_REGISTERS and occupancy.warps_per_sm <= TILE_WARPS
 
 
-def likely(steps: Sequence[NextStep]) -> list[NextStep]:
-    """Return those of *steps* that are not unlikely to pay."""
-    return [step for step in steps if step.confidence is not StepConfidence.UNLIKELY]
-
-
 def residency_priority(
     occupancy: Occupancy, steps: Sequence[NextStep], *, ran: bool = True
 ) -> Priority | None:
@@ -101,7 +78,7 @@ def residency_priority(
     Of a launch that nobody knows to have *ran* nothing shows that it waits: a few more warps are
     no reason to speak up.
     """
-    best = best_step(likely(steps))
+    best = best_step(likely_steps(steps))
     if best is None or register_tile(occupancy):
         return Priority.LOW
     few = best.after.warps_per_sm < MANY_MORE * occupancy.warps_per_sm
@@ -118,20 +95,9 @@ def costs_independence(occupancy: Occupancy, independent: float | None) -> str:
     )
 
 
-@lru_cache(maxsize=8)
-def steps_of(occupancy: Occupancy) -> tuple[NextStep, ...]:
-    """Return the next steps; several rules ask for those of one kernel."""
-    return next_steps(occupancy)
-
-
 def limiter_words(occupancy: Occupancy) -> str:
     """Return what limits *occupancy* as a list in words."""
     return and_list([limiter.replace("_", " ") for limiter in occupancy.limiters])
-
-
-def best_step(steps: Sequence[NextStep]) -> NextStep | None:
-    """Return the step that leads to the most resident warps."""
-    return max(steps, key=lambda step: step.after.warps_per_sm, default=None)
 
 
 def warps_gain(
@@ -202,41 +168,6 @@ def _sentence(step: NextStep) -> str:
     return f"{change}: {show_share(step.after.occupancy)} occupancy{together}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wider:
-    """A build with more registers per thread, and what an SM then holds."""
-
-    registers: int
-    threads: int  # that the bounds promise
-    after: Occupancy
-
-    @property
-    def bounds(self) -> str:
-        """What lets the compiler use them."""
-        return f"__launch_bounds__({self.threads}, {self.after.blocks_per_sm})"
-
-
-def wider(occupancy: Occupancy, wanted: int | None = None) -> Wider | None:
-    """Return the step up: *wanted* registers, or what one block fewer leaves; None at the end.
-
-    Registers that the blocks leave free come first, for they cost nothing.
-    """
-    launch, hardware = occupancy.launch, occupancy.hardware
-    most = hardware.max_registers_per_thread
-    if not launch.registers or launch.registers >= most or not occupancy.launchable:
-        return None
-    blocks = occupancy.blocks_per_sm
-    threads = launch.threads  # bounds for more would leave room for fewer blocks, or be ignored
-    enough = launch.registers + 1 if wanted is None else min(wanted, most)
-    while blocks:
-        registers = register_budget(hardware, threads, blocks) or 0
-        if registers >= enough:
-            after = model(hardware, launch.but(registers=min(registers, most)))
-            return Wider(registers=min(registers, most), threads=threads, after=after)
-        blocks -= 1
-    return None
-
-
 def unknown_block(occupancy: Occupancy) -> str:
     """Return why no number is given for a launch whose block nobody stated."""
     hardware = occupancy.hardware
@@ -264,36 +195,9 @@ def step_up(step: Wider, occupancy: Occupancy, bounds: LaunchBounds | None) -> s
     return f"up to {step.registers} registers: {how} ({price})"
 
 
-class Resident(NamedTuple):
-    """What an SM holds of the same kernel at another block size."""
-
-    threads: int
-    blocks: int
-    warps: int
-    share: float
-
-
-def at_sizes(occupancy: Occupancy, warps_per_block: range) -> Iterator[Resident]:
-    """Yield what an SM would hold at every block size of *warps_per_block*."""
-    hardware = occupancy.hardware
-    sizes = [count * hardware.warp_size for count in warps_per_block]
-    for threads, count, blocks in zip(
-        sizes, warps_per_block, blocks_at_sizes(occupancy, sizes), strict=True
-    ):
-        share = blocks * count / hardware.max_warps_per_sm
-        yield Resident(threads=threads, blocks=blocks, warps=blocks * count, share=share)
-
-
 def occupancy_change(now: Occupancy, then: Occupancy) -> str:
     """Return how occupancy changes, as the end of a sentence."""
     before, after = show_share(now.occupancy), show_share(then.occupancy)
     if before == after:
         return f"occupancy stays at {before}"
     return f"occupancy goes from {before} to {after}"
-
-
-def refusal(fault: LaunchFault) -> str:
-    """Return who refuses a launch with *fault*, as a sentence."""
-    if fault.failure is RuntimeFailure.BUILD:
-        return "The compiler refuses it."
-    return f"The runtime answers with {fault.failure}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.occupancy import allocation
 from gpuadvise.advisor.occupancy.launch import GlobalCaching
@@ -130,3 +130,23 @@ def blocks_at_sizes(result: Occupancy, sizes: Iterable[int]) -> Iterator[int]:
         if registers is not None:
             blocks = min(blocks, allocation.blocks(limits, warps, registers))
         yield blocks
+
+
+class Resident(NamedTuple):
+    """What an SM holds of the same kernel at another block size."""
+
+    threads: int
+    blocks: int
+    warps: int
+    share: float
+
+
+def at_sizes(result: Occupancy, warps_per_block: range) -> Iterator[Resident]:
+    """Yield what an SM would hold at every block size of *warps_per_block*."""
+    hardware = result.hardware
+    sizes = [count * hardware.warp_size for count in warps_per_block]
+    for threads, count, blocks in zip(
+        sizes, warps_per_block, blocks_at_sizes(result, sizes), strict=True
+    ):
+        share = blocks * count / hardware.max_warps_per_sm
+        yield Resident(threads=threads, blocks=blocks, warps=blocks * count, share=share)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.limits import RegisterAllocation
@@ -11,6 +11,7 @@ from gpuadvise.advisor.occupancy.model import occupancy
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
+    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
 
 
@@ -80,3 +81,38 @@ def block_bytes_budget(limits: Limits, launch: Launch, blocks: int) -> int | Non
         if holds and (largest is None or block > largest):
             largest = block
     return largest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wider:
+    """A build with more registers per thread, and what an SM then holds."""
+
+    registers: int
+    threads: int  # that the bounds promise
+    after: Occupancy
+
+    @property
+    def bounds(self) -> str:
+        """What lets the compiler use them."""
+        return f"__launch_bounds__({self.threads}, {self.after.blocks_per_sm})"
+
+
+def wider(result: Occupancy, wanted: int | None = None) -> Wider | None:
+    """Return the step up: *wanted* registers, or what one block fewer leaves; None at the end.
+
+    Registers that the blocks leave free come first, for they cost nothing.
+    """
+    launch, hardware = result.launch, result.hardware
+    most = hardware.max_registers_per_thread
+    if not launch.registers or launch.registers >= most or not result.launchable:
+        return None
+    blocks = result.blocks_per_sm
+    threads = launch.threads  # bounds for more would leave room for fewer blocks, or be ignored
+    enough = launch.registers + 1 if wanted is None else min(wanted, most)
+    while blocks:
+        registers = register_budget(hardware, threads, blocks) or 0
+        if registers >= enough:
+            after = occupancy(hardware, launch.but(registers=min(registers, most)))
+            return Wider(registers=min(registers, most), threads=threads, after=after)
+        blocks -= 1
+    return None

@@ -70,3 +70,10 @@ class LaunchFault:
     def message(self) -> str:
         """Return both in a sentence."""
         return f"{self.subject}: {self.limit}." if self.limit else f"{self.subject}."
+
+    @property
+    def refusal(self) -> str:
+        """Who refuses the launch, as a sentence."""
+        if self.failure is RuntimeFailure.BUILD:
+            return "The compiler refuses it."
+        return f"The runtime answers with {self.failure}."

@@ -63,3 +63,15 @@ def waves(
         cooperative=fits if sure or not fits else None,
         bound=own > 1 and (clusters is None or clusters.source is ClusterSource.BOUND),
     )
+
+
+def filled_by_grid(
+    occupancy: Occupancy, grid: tuple[int, int, int] | None, sm_count: int | None
+) -> bool:
+    """Return whether the grid has all blocks that fit at once: with fewer nothing is won.
+
+    A grid of exactly that many was made to measure, and grows with what fits.
+    """
+    if grid is None or not sm_count:
+        return True
+    return math.prod(grid) >= sm_count * occupancy.blocks_per_sm

@@ -284,6 +284,7 @@ class NextStep:
         return StepConfidence.LIKELY
 
 
+@lru_cache(maxsize=8)  # several rules ask for those of one kernel
 def next_steps(result: Occupancy) -> tuple[NextStep, ...]:
     """Return the smallest change of each kind that raises occupancy; () when there is none.
 
@@ -297,6 +298,16 @@ def next_steps(result: Occupancy) -> tuple[NextStep, ...]:
     every = (*block_size(result), *by_limiter)
     steps = [step for change in every if (step := _step(result, [change]))]
     return tuple(steps or _joint(result, by_limiter))
+
+
+def likely_steps(steps: Sequence[NextStep]) -> list[NextStep]:
+    """Return those of *steps* that are not unlikely to pay."""
+    return [step for step in steps if step.confidence is not StepConfidence.UNLIKELY]
+
+
+def best_step(steps: Sequence[NextStep]) -> NextStep | None:
+    """Return the step that leads to the most resident warps."""
+    return max(steps, key=lambda step: step.after.warps_per_sm, default=None)
 
 
 def _joint(result: Occupancy, changes: Sequence[ResourceChange]) -> list[NextStep]:

@@ -13,7 +13,6 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
-from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def check(
     if wanted.fault is None:
         return PASSED  # exceeded-launch-bounds says it, and the block that it names fits
     return Advice(
-        message=f"{fault.message} {refusal(fault)}",
+        message=f"{fault.message} {fault.refusal}",
         action=_ways(device, wanted),
         evidence=(
             given(str(fault.cause).replace("_", " "), fault.requested),

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.occupancy.block_sizes import at_sizes
+from gpuadvise.advisor.occupancy.grid import filled_by_grid
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.occupancy_words import at_sizes, filled_by_grid, register_tile
+from gpuadvise.rules.occupancy_words import register_tile
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import LONG_WAIT
 from gpuadvise.rules.waits import warps_may_help
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.timing import Traffic, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.rules.occupancy_words import Resident
+    from gpuadvise.advisor.occupancy.block_sizes import Resident
 
 WANTED = number(3, "wanted blocks per SM", "blocks", "guide 11.3: three or four smaller blocks")
 FEW = number(2, "blocks per SM that are few", "blocks", "guide 11.3")

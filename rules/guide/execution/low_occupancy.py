@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.grid import filled_by_grid
+from gpuadvise.advisor.occupancy.next_steps import best_step, likely_steps, next_steps
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import (
-    best_step,
     costs_independence,
-    filled_by_grid,
-    likely,
     limiter_words,
     register_tile,
     residency_priority,
     step_list,
-    steps_of,
     too_few_in_flight,
     warps_gain,
 )
@@ -56,7 +54,7 @@ def check(
         return PASSED
     if not filled_by_grid(occupancy, grid, sm_count):
         return PASSED  # the grid, not a resource, limits what is resident
-    steps = steps_of(occupancy)
+    steps = next_steps(occupancy)
     most = occupancy.hardware.max_warps_per_sm
     return Advice(
         message=(
@@ -73,7 +71,7 @@ def check(
             derived("resident warps per SM", occupancy.warps_per_sm, "warps"),
             derived("limited by", limiter_words(occupancy)),
         ),
-        gain=warps_gain(occupancy, best_step(likely(steps) or steps), grid, sm_count),
+        gain=warps_gain(occupancy, best_step(likely_steps(steps) or steps), grid, sm_count),
         priority=residency_priority(occupancy, steps, ran=bool(profile or traffic or work)),
     )
 

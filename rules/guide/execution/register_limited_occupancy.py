@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.next_steps import Knob
+from gpuadvise.advisor.occupancy.budget import wider
+from gpuadvise.advisor.occupancy.grid import filled_by_grid
+from gpuadvise.advisor.occupancy.next_steps import Knob, next_steps
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
@@ -14,13 +16,10 @@ from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import (
     also_needed,
     costs_independence,
-    filled_by_grid,
     other_build,
     step_up,
-    steps_of,
     too_few_in_flight,
     warps_gain,
-    wider,
 )
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.waits import warps_may_help
@@ -58,7 +57,7 @@ def check(
         return PASSED
     if not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED
-    step = next((s for s in steps_of(occupancy) if s.knob is Knob.REGISTERS), None)
+    step = next((s for s in next_steps(occupancy) if s.knob is Knob.REGISTERS), None)
     if step is None:
         return PASSED
     threads, blocks = occupancy.launch.threads, step.after.blocks_per_sm

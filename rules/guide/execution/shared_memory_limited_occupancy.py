@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.next_steps import Knob
+from gpuadvise.advisor.occupancy.grid import filled_by_grid
+from gpuadvise.advisor.occupancy.next_steps import Knob, next_steps
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
@@ -13,9 +14,7 @@ from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import (
     also_needed,
-    filled_by_grid,
     residency_priority,
-    steps_of,
     too_few_in_flight,
     warps_gain,
 )
@@ -50,7 +49,7 @@ def check(
         return PASSED
     if not warps_may_help(limiter, profile, traffic, device, work):
         return PASSED
-    steps = {step.knob: step for step in steps_of(occupancy)}
+    steps = {step.knob: step for step in next_steps(occupancy)}
     step = steps.get(Knob.SHARED_MEMORY)
     if step is None or Knob.CARVEOUT in steps:
         return PASSED  # shared-memory-carveout: the SM can give more before the kernel takes less

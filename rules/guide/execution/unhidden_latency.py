@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.latency import hide_arithmetic
+from gpuadvise.advisor.occupancy.grid import filled_by_grid
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given, of_device
 from gpuadvise.rules.model import Conflict, Examples, Family, Kind, Priority, Rule, Threshold, Topic
-from gpuadvise.rules.occupancy_words import filled_by_grid
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.waits import warps_may_help
 

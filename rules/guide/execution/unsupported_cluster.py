@@ -10,7 +10,6 @@ from gpuadvise.advisor.prose import capitalized
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import given, of_device
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Threshold, Topic
-from gpuadvise.rules.occupancy_words import refusal
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def check(device: Device, launch: Launch, launched: Occupancy) -> Verdict:
         else " Clusters need compute capability 9.0 or later."
     )
     return Advice(
-        message=f"{fault.message} {refusal(fault)}",
+        message=f"{fault.message} {fault.refusal}",
         action=_without(ways) + note,
         evidence=(
             given("blocks per cluster", launch.cluster_size, "blocks"),

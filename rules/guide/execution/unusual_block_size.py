@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE
+from gpuadvise.advisor.occupancy.block_sizes import GUIDE_RANGE, at_sizes
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
-from gpuadvise.rules.occupancy_words import at_sizes
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:

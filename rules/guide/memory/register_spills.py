@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.occupancy.budget import wider
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -19,7 +20,7 @@ from gpuadvise.rules.local_memory import (
     weighed,
 )
 from gpuadvise.rules.model import Conflict, Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.occupancy_words import step_up, unknown_block, wider
+from gpuadvise.rules.occupancy_words import step_up, unknown_block
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:

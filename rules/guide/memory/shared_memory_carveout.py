@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.library_kernels import is_library_product, library_of
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.launch import CachePreference
-from gpuadvise.advisor.occupancy.next_steps import Knob
+from gpuadvise.advisor.occupancy.next_steps import Knob, next_steps
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
-from gpuadvise.rules.occupancy_words import TILE_REGISTERS, also_needed, steps_of, warps_gain
+from gpuadvise.rules.occupancy_words import TILE_REGISTERS, also_needed, warps_gain
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def check(
     preferred = launch.carveout is not None or launch.cache is not CachePreference.NONE
     if not preferred or Resource.SHARED_MEMORY not in occupancy.limiters:
         return PASSED  # without a preference the driver takes the capacity that fits best
-    step = next((s for s in steps_of(occupancy) if s.knob is Knob.CARVEOUT), None)
+    step = next((s for s in next_steps(occupancy) if s.knob is Knob.CARVEOUT), None)
     return _carveout(occupancy, step) if step else PASSED
 
 
