@@ -8,12 +8,13 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.advisor.quantity import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gpuadvise.advisor.binaries.model import Place
 
 T = TypeVar("T")
 
@@ -35,10 +36,16 @@ class Progress:
         self._due = time.monotonic() + _PATIENCE
         self._written = False
 
-    def reading(self, count: int) -> None:
-        """Say that *count* things have been read."""
-        if self._is_due():
-            self._say(f"reading: {count:,}")
+    def reading(self, count: int, place: Place | None = None) -> None:
+        """Say how far the file has been read in which something lies at *place*, or that *count* things were."""
+        if not self._is_due():
+            return
+        if place is None or place.offset is None:
+            self._say(f"reading: {plural(count, 'part')}")
+            return
+        whole = None if place.member else _size(place.path)
+        name = _short(place.member or place.path)
+        self._say(f"reading {name}: {_part(place.offset, whole)}")
 
     def reading_bytes(self, size: int, whole: int | None = None) -> None:
         """Say that *size* bytes of a file have been read, of the *whole* where that is known."""
@@ -48,8 +55,7 @@ class Progress:
     def unpacking(self, name: str, size: int, whole: int | None = None) -> None:
         """Say that *size* bytes of a file called *name* have been unpacked, of *whole* if known."""
         if self._is_due():
-            shown_name = inert(name.rpartition("/")[2][:_LONGEST])[:_LONGEST]
-            self._say(f"unpacking {shown_name}: {_part(size, whole)}")
+            self._say(f"unpacking {_short(name)}: {_part(size, whole)}")
 
     def end(self) -> None:
         """Clear the line."""
@@ -65,6 +71,17 @@ class Progress:
         self._due, self._written = time.monotonic() + _PERIOD, True
 
 
+def _short(name: str) -> str:
+    return inert(name.rpartition("/")[2][:_LONGEST])[:_LONGEST]
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.path.getsize(path)
+    except OSError:  # gone, or standard input
+        return None
+
+
 def _part(size: int, whole: int | None) -> str:
     if not whole or size > whole:
         return show_bytes(size)
@@ -72,7 +89,7 @@ def _part(size: int, whole: int | None) -> str:
 
 
 def shown(items: Iterable[T], progress: Progress | None = None) -> Iterator[T]:
-    """Yield *items*; when they take more than a second, count them on a terminal's stderr."""
+    """Yield *items*; when they take more than a second, say on a terminal's stderr where the last one lies."""
     progress = progress or Progress()
     if not progress.watched:
         yield from items
@@ -80,7 +97,7 @@ def shown(items: Iterable[T], progress: Progress | None = None) -> Iterator[T]:
     try:
         for count, item in enumerate(items, 1):
             yield item
-            progress.reading(count)
+            progress.reading(count, getattr(item, "place", None))
     finally:
         progress.end()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gpuadvise.advisor.binaries.model import Kernel
+    from gpuadvise.advisor.binaries.model import Kernel, Place
     from gpuadvise.advisor.capability import Capability
 
 
@@ -45,6 +45,7 @@ class KernelTable:
 
     resources: list[Resources]
     kernels: Callable[[Sequence[int]], list[Kernel]]
+    place: Place | None = None  # of the last image
 
     @property
     def entries(self) -> int:

@@ -490,9 +490,8 @@ def _headline(advised: AdviceReports) -> str:
         if report.device and report.known <= OF_MACHINE:
             return f"The machine with {device_line(report.device)}: {verdict}"
         if _is_of_file(report):
-            files = _files_of(report)
-            subject = "This file" if not files else files[0]
-            return f"{plural(len(files), 'file') if len(files) > 1 else subject}: {verdict}"
+            names = _files_of(report) or ["This file"]
+            return f"{plural(len(names), 'file') if len(names) > 1 else names[0]}: {verdict}"
         on = f" on {device_line(report.device)}" if report.device else ""
         subject = "This run" if _is_run(report) else report.kernel or "This kernel"
         return f"{subject}{on}: {verdict}"

@@ -5,16 +5,14 @@ from __future__ import annotations
 import gzip
 import sys
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import traces
 
+from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.cli import progress
 from gpuadvise.cli.timeline.request import timelines_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PTX = """\
 .version 8.7
@@ -23,8 +21,8 @@ PTX = """\
 .visible .entry fill(.param .u64 a) { ret; }
 """
 UNPACKED = r"unpacking \x1bnew.ptx: 89 B of 89 B, 100 %"
-LISTED = [UNPACKED, "reading: 1", ""]
-READ = [UNPACKED, "reading: 1", "reading: 2", ""]
+LISTED = [UNPACKED, "reading: 1 part", ""]
+READ = [UNPACKED, "reading: 1 part", "reading: 2 parts", ""]
 
 
 @pytest.fixture
@@ -69,6 +67,17 @@ def test_a_line_that_is_written_over(watched, wheel, hurried, command, options, 
     ran = watched(command, wheel, *(option.format(wheel=wheel) for option in options))
     assert (ran.code, "\x1b" in ran.out) == (0, False)
     assert ran.err == "".join(f"\r\x1b[K{text}" for text in lines)
+
+
+@pytest.mark.parametrize("options", [("--format", "ndjson"), ("--format", "json"), ("--list",)])
+def test_a_library_tells_its_bytes_of_all(watched, hurried, options: tuple[str, ...]) -> None:
+    path = Path(__file__).parent / "recorded" / "two.fatbin"
+    ran = watched("kernels", str(path), *options)
+    said = [line for line in ran.err.split("\r\x1b[K") if line]
+    whole = show_bytes(path.stat().st_size)
+    assert said
+    assert all(line.startswith("reading two.fatbin: ") for line in said)
+    assert all(f" of {whole}, " in line and line.endswith(" %") for line in said)
 
 
 def test_nothing_on_a_terminal_that_cannot(

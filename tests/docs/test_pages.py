@@ -70,3 +70,12 @@ def test_a_path_of_this_repository_exists(page: Path) -> None:
     for path in paths:
         there = ROOT / path.rstrip("./")
         assert there.exists() or there.with_suffix(".py").exists(), path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_installs_is_there(page: Path) -> None:
+    """Nothing of this name is on an index: it comes from a checkout or a URL."""
+    if page.name == "CHANGELOG.md":
+        return
+    installs = re.findall(r"pip install [^\n`&]*", page.read_text(encoding="utf-8"))
+    assert [each for each in installs if re.search(r"(?<![\w/])gpuadvise(?! @ )", each)] == []

@@ -67,7 +67,7 @@ def read_table(
             for number, copy in zip(which.tolist(), places[rows].tolist(), strict=True)
         ]
 
-    return KernelTable(functions.resources(lanes), kernels)
+    return KernelTable(functions.resources(lanes), kernels, copies[-1][1] if copies else None)
 
 
 class _Functions:
