@@ -484,7 +484,8 @@ def _headline(advised: AdviceReports) -> str:
     verdict = and_list(counts) if counts else _nothing(advised)
     ranks = [each.priority.rank for each in advised.findings if not each.rule.process]
     if ranks != sorted(ranks):
-        verdict = f"{verdict}, ordered by what they can win"
+        nearly = "" if _in_strict_order(advised.findings) else ", nearly equal ones by priority"
+        verdict = f"{verdict}, ordered by what they can win{nearly}"
     if len(advised.reports) == 1:
         report = advised.reports[0]
         if report.device and report.known <= OF_MACHINE:
@@ -501,6 +502,13 @@ def _headline(advised: AdviceReports) -> str:
     kernels = sum("ranks" not in report.known for report in advised.reports) - runs - len(of_files)
     nouns = ((runs, "run"), (kernels, "kernel"), (of_sources, "file"))
     return f"{and_list([plural(count, noun) for count, noun in nouns if count])}: {verdict}"
+
+
+def _in_strict_order(findings: Sequence[Finding]) -> bool:
+    """Return whether none of the *findings* wins more of what was profiled than one before it, by their numbers."""
+    gaining = [each for each in findings if each.expectation and each.share and not each.broken]
+    values = [round(each.value(each.share or 0.0), 2) for each in gaining]
+    return values == sorted(values, reverse=True)
 
 
 def _is_run(report: Report) -> bool:
