@@ -84,8 +84,8 @@ def rows(kernels: Sequence[Placed]) -> list[Mapping[str, Any]]:
     return [row(kernel) for kernel in kernels]
 
 
-def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
-    """Return what a person reads."""
+def blocks(device: Device, kernels: Sequence[Placed], *, typed: bool = False) -> list[Block]:
+    """Return what a person reads; where both roofs are *typed*, those of the device are not the matter."""
     page: list[Block] = [Line(_verdict(kernels), Tone.STRONG), Line(device_line(device))]
     if len(kernels) > 1:
         return [*page, *_many(kernels)]
@@ -97,6 +97,8 @@ def blocks(device: Device, kernels: Sequence[Placed]) -> list[Block]:
         page.append(Line(_IMPOSSIBLE, Tone.BAD))
     if kernel.moves and not kernel.roofline.impossible:
         page += [Heading("What would move it"), _moves(kernel)]
+    if typed:
+        return page
     return [*page, Heading("Ridge points"), _ridges(device, kernel.roofline.bandwidth)]
 
 

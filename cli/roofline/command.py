@@ -20,6 +20,7 @@ from gpuadvise.cli.roofline.answer import blocks, result, rows
 from gpuadvise.cli.roofline.request import (
     Placed,
     Profiled,
+    Roofs,
     Workload,
     described,
     known_name,
@@ -116,7 +117,7 @@ def command(
         input=_input(kernels[0]),
         result=result(choice.device, kernels) | {"not_judged": not_judged.records(left)},
         rows=rows(kernels),
-        blocks=lambda: _blocks(choice.device, kernels, show=show),
+        blocks=lambda: _blocks(choice.device, kernels, given, show=show),
         notes=(*choice.notes, *reached.notes, *notes, *said),
         failed=[*below, *above],
         exit=Exit.UNAVAILABLE if unjudged and code is Exit.RAN else code,
@@ -172,8 +173,8 @@ def _save_chart(path: str, device: Device, kernels: list[Placed]) -> None:
     )
 
 
-def _blocks(device: Device, kernels: list[Placed], *, show: bool) -> list[Block]:
-    page = blocks(device, kernels)
+def _blocks(device: Device, kernels: list[Placed], given: Roofs, *, show: bool) -> list[Block]:
+    page = blocks(device, kernels, typed=None not in (given.peak, given.bandwidth))
     if show:
         from gpuadvise.cli.roofline.chart import drawn
 

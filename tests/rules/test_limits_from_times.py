@@ -170,3 +170,11 @@ def test_a_grid_that_leaves_most_warps_away_has_no_surplus_of_them() -> None:
     assert "surplus-occupancy" in findings(**launch, grid=132 * 3 + 1)  # 4 blocks: 50 %
     assert "surplus-occupancy" not in findings(**launch, grid=132 * 3)
     assert "surplus-occupancy" not in findings(**launch, grid=20)
+
+
+def test_a_gpu_without_page_faults_is_not_told_of_them() -> None:
+    managed = {"bytes": "8GiB", "prefetched": False}
+    found = {f.rule.id: f for f in report(gpu="gtx-970", managed=managed).findings}
+    assert "page fault costs" not in found["unprefetched-managed-memory"].message
+    found = {f.rule.id: f for f in report(gpu="gtx-1060-3gb", managed=managed).findings}
+    assert "page fault costs" in found["unprefetched-managed-memory"].message

@@ -146,6 +146,7 @@ def _oversubscribed(managed: Managed, device: Device, memory: int) -> Advice:
             given("managed memory", managed.bytes, "bytes"),
             of_device(device, "memory_bytes", "device memory", memory, "bytes"),
         ),
+        reasoned=fate in (_FAILS[0], _SHARED[0]),  # nothing faults there, and nothing is prefetched
     )
 
 
