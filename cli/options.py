@@ -379,13 +379,13 @@ _TOPIC_OF = {name: title for title, topic in TOPICS.items() for name in topic}
 OUTPUT = "Output"  # also the topic of what every command takes
 
 
-def pick(name: str, help: str = "", *, complete: Any = None) -> Any:
-    """Return option *name* for the signature of a command; *help* where the command says more."""
+def pick(name: str, help: str = "", *, metavar: str = "", complete: Any = None) -> Any:
+    """Return option *name* for the signature of a command; *help* and *metavar* where it says more."""
     option = OPTIONS[name]
     switch = [spelling for spelling in option.spellings if "/" in spelling]
     return OptionSpec(
         spellings=(*(switch or (flag(name), *option.spellings)),),
-        metavar=option.metavar or None,
+        metavar=metavar or option.metavar or None,
         help=help or option.help,
         complete=complete or option.complete or _closed_set(option.read),
         topic=_TOPIC_OF[name],

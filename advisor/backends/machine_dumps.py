@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.user_files import LARGEST_DUMP, open_file, opened, unreadable
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.fleet.timestamps import DAY_IN_NAME
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.quantity import show_bytes
 
@@ -51,17 +52,25 @@ class Unread(NamedTuple):
 def host_of(path: str) -> str:
     """Return the machine that a file called *path* is of: its name, or its folder's.
 
-    ``node07.xml``, ``node07.device.json`` and ``node07/device.json`` are all of ``node07``.
+    ``node07.xml``, ``node07.device.json`` and ``node07/device.json`` are all of ``node07``, as is
+    ``node07-2026-11-20.xml``.
     """
-    folder, _, name = path.replace(os.sep, "/").rstrip("/").rpartition("/")
+    *folders, name = path.replace(os.sep, "/").rstrip("/").split("/")
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
+    name = _without_role(name)
+    name = _without_role(DAY_IN_NAME.sub("", name).strip("._-") or name)
+    if name in _ROLES or DAY_IN_NAME.fullmatch(name):
+        above = (folder.strip(".") for folder in reversed(folders[-2:]))
+        name = next((f for f in above if f and not DAY_IN_NAME.fullmatch(f)), name)
+    return name or path
+
+
+def _without_role(name: str) -> str:
     for role in _ROLES:
         for joint in (".", "-", "_"):
             name = name.removesuffix(joint + role)
-    if name in _ROLES and (above := folder.rpartition("/")[2].strip(".")):
-        return above
-    return name or path
+    return name
 
 
 def dump_files(paths: Iterable[str], left: list[Unread]) -> list[DumpFile]:

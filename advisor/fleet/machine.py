@@ -42,6 +42,12 @@ class FleetGpu:
     memory_clock_max_hz: int | None = None
     uuid: str | None = None
     pci_bus_id: str | None = None
+    ecc_corrected_lifetime: int | None = None
+    ecc_uncorrected_lifetime: int | None = None
+    rows_remapped_corrected: int | None = None
+    rows_remapped_uncorrected: int | None = None
+    pages_retired_single_bit: int | None = None
+    pages_retired_double_bit: int | None = None
 
     @property
     def is_read(self) -> bool:
@@ -77,7 +83,10 @@ class FleetFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetMachine:
-    """One machine; *host* is the name of its file, *judged* whether its sensors were read."""
+    """One machine; *host* is the name of its file, *judged* whether its sensors were read.
+
+    *taken* is when this was described, *before* the oldest description of it that is compared.
+    """
 
     host: str
     gpus: tuple[FleetGpu, ...] = ()
@@ -89,6 +98,8 @@ class FleetMachine:
     copies: tuple[CopyRate, ...] = ()
     measured: str | None = None  # the GPU that was measured
     unread_gpus: tuple[int, ...] = ()  # their indices: sensors of others were read
+    taken: str | None = None
+    before: FleetMachine | None = None
 
     @property
     def kind(self) -> str:

@@ -79,6 +79,18 @@ class FleetGpuRecord(Record):
     """healthy, to look at, or not judged."""
     reasons: tuple[str, ...]
     """Why it is to be looked at: rules, and facts in which it differs."""
+    ecc_corrected_lifetime: Count | None
+    """Corrected memory errors of its life."""
+    ecc_uncorrected_lifetime: Count | None
+    """Uncorrected memory errors of its life."""
+    rows_remapped_corrected: Count | None
+    """Rows of memory remapped because of corrected errors."""
+    rows_remapped_uncorrected: Count | None
+    """Rows of memory remapped because of uncorrected errors."""
+    pages_retired_single_bit: Count | None
+    """Pages retired because of corrected errors, before Ampere."""
+    pages_retired_double_bit: Count | None
+    """Pages retired because of uncorrected errors, before Ampere."""
     uuid: str | None = None
     """UUID, with --with-ids."""
     pci_bus_id: str | None = None
@@ -108,6 +120,8 @@ class FleetMachineRecord(Record):
     """Measured rate of pinned copies to the GPU."""
     d2h: Annotated[NotNegative, BYTES_PER_SECOND] | None
     """Measured rate of pinned copies to the host."""
+    taken: str | None
+    """When it was described last, by its own clock; of a day alone the beginning."""
     gpus: tuple[FleetGpuRecord, ...]
     """Its GPUs."""
 
@@ -206,6 +220,31 @@ class FleetFault(Record):
 
 
 @record
+class FleetChange(Record):
+    """What became worse on a machine or GPU between two descriptions of it."""
+
+    KEYWORDS: ClassVar = {"additionalProperties": False}
+    host: str
+    """The machine."""
+    gpu: int | None
+    """Number of the GPU; null: all of the machine, or a GPU that is gone."""
+    fact: str
+    """What became worse, by its field; gpu is one that is gone."""
+    before: str | float | bool
+    """What it was in the first description."""
+    now: str | float | bool
+    """What it is in the last."""
+    since: str
+    """When the first description was taken."""
+    until: str
+    """When the last was."""
+    priority: Priority
+    """How urgent it is."""
+    category: Category
+    """What it endangers."""
+
+
+@record
 class FleetCounts(Record):
     """How many machines and GPUs there are, by verdict."""
 
@@ -243,6 +282,8 @@ class FleetResult(Record):
     """What differs in a group without a usual value."""
     faults: tuple[FleetFault, ...]
     """Findings, each once."""
+    changes: tuple[FleetChange, ...]
+    """What became worse, where several descriptions of a machine are there."""
 
 
 @record
@@ -255,6 +296,7 @@ class FleetInput(Record):
     show_hosts: bool
     with_ids: bool
     fail_on: str | None
+    since: str | None
 
 
 DECLARATION = AnswerDeclaration(

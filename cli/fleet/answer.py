@@ -36,6 +36,8 @@ ROW_COLUMNS = (
     "pcie_generation_max", "pcie_lanes", "pcie_lanes_max", "nvlinks", "nvlinks_up", "verdict",
     "reasons", "mig", "memory_used_bytes", "memory_total_bytes", "gpu_utilisation",
     "persistence_mode", "compute_mode", "sm_clock_max_hz", "memory_clock_max_hz",
+    "ecc_corrected_lifetime", "ecc_uncorrected_lifetime", "rows_remapped_corrected",
+    "rows_remapped_uncorrected", "pages_retired_single_bit", "pages_retired_double_bit",
 )  # fmt: skip
 _IDS = ("uuid", "pci_bus_id")
 _READ = tuple(
@@ -128,7 +130,7 @@ def _failed(limit: FailOn | None, meeting: int, left: int) -> list[str]:
     if limit is None or not (meeting or left):
         return []
     if meeting:
-        what = "findings, differences and machines that do not answer"
+        what = "findings, differences, changes for the worse and machines that do not answer"
         return [f"{meeting} at --fail-on {limit} or above: {what}."]
     return [f"--fail-on {limit}: not all was judged, {plural(left, 'file')} of it."]
 
@@ -187,6 +189,20 @@ def _result(
             for split in report.splits
         ],
         "faults": [_fault(fault) for fault in report.faults],
+        "changes": [
+            {
+                "host": item.host,
+                "gpu": None if item.gpu is None else gpus[item.host][item.gpu].index,
+                "fact": item.fact,
+                "before": item.before,
+                "now": item.now,
+                "since": item.since,
+                "until": item.until,
+                "priority": str(priority_of(item)),
+                "category": str(category_of(item)),
+            }
+            for item in report.changes
+        ],
     }
 
 
@@ -208,6 +224,7 @@ def _machine(report: FleetReport, machine: FleetMachine, with_ids: bool) -> dict
         "reasons": report.why(machine.host, None),
         "h2d": rates.get("h2d"),
         "d2h": rates.get("d2h"),
+        "taken": machine.taken,
         "gpus": [
             {
                 "index": gpu.index,

@@ -39,6 +39,9 @@ def command(
     all_lines: Annotated[
         bool, pick("all", "A line for every GPU, and every host by name.")
     ] = False,
+    since: Annotated[
+        Text, pick("since", "Only what was saved from this day on: 2026-11-20.", metavar="DATE")
+    ] = None,
     show_hosts: Annotated[bool, pick("show_hosts")] = False,
     with_ids: Annotated[bool, pick("with_ids", "Leave UUIDs and PCI addresses in.")] = False,
     jobs: Annotated[
@@ -72,7 +75,10 @@ def command(
     processes: int = read("jobs", jobs) or min(usable_cores(), _MOST_JOBS)
     here = Processes(jobs=processes, worth=WORTH_PROCESS, modules=JUDGING)
     cluster = chosen_engine(engine, scheduler, task_time)
-    machines, left = _gathered(files or [], patterns, cluster, here, measure=measure)
+    first_day = _day(since)
+    machines, left = _gathered(
+        files or [], patterns, cluster, here, measure=measure, since=first_day
+    )
     # What is written in another form than text may leave the house.
     hidden = not show_hosts and (format != Format.TEXT or bool(get))
     if hidden:
@@ -83,6 +89,7 @@ def command(
         "show_hosts": show_hosts,
         "with_ids": with_ids,
         "fail_on": fail_on,
+        "since": since,
     }
     said = answer(
         report_on(machines),
@@ -103,6 +110,7 @@ def _gathered(
     here: TaskEngine,
     *,
     measure: bool,
+    since: str,
 ) -> tuple[list[FleetMachine], list[Unread]]:
     """Return the machines of *files*, or without any of the hosts of *cluster*, and what is unread.
 
@@ -124,7 +132,9 @@ def _gathered(
             chosen = matching(named, patterns)
             if not chosen and not left:
                 raise _nothing(files, patterns, len(named))
-            machines, unread = joined(judged_files(chosen, cluster or here))
+            machines, unread = joined(judged_files(chosen, cluster or here), since)
+        if chosen and not machines and not unread and not left:
+            raise BadInput(f"--since: nothing was saved on {since} or later.")
         return machines, [*left, *unread]
     if cluster is None:
         raise BadInput(
@@ -135,6 +145,20 @@ def _gathered(
     if not machines and not unread:
         raise BadInput(f"--host: no machine of the cluster is called {_any_of(patterns)}.")
     return machines, unread
+
+
+def _day(since: str | None) -> str:
+    """Return the day *since*, empty for none; raises BadInput."""
+    from datetime import date
+
+    if since is None:
+        return ""
+    try:
+        return date.fromisoformat(since).isoformat()
+    except ValueError:
+        raise BadInput(
+            f"--since: {quoted(since)} is not a day.", hint="Write it as 2026-11-20."
+        ) from None
 
 
 def _any_of(patterns: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.fleet.changes import Change, changes
 from gpuadvise.advisor.fleet.groups import Difference, Group, Split, differences, grouped
 from gpuadvise.rules.model import Category, Priority
 
@@ -24,6 +25,22 @@ _PRIORITIES = {
     ),
     **dict.fromkeys(("driver_version", "persistence_mode", "compute_mode"), Priority.LOW),
 }
+# How urgent it is that something became worse on a machine; what is not listed is of medium priority.
+_OF_CHANGES = {
+    **dict.fromkeys(
+        (
+            "pcie_lanes", "pcie_lanes_max", "pcie_generation_max", "nvlinks", "nvlinks_up", "gpu", "h2d", "d2h",
+            "ecc_uncorrected", "ecc_uncorrected_lifetime", "pages_retired_double_bit",
+        ),
+        Priority.HIGH,
+    ),
+    **dict.fromkeys(("ecc_corrected_lifetime", "rows_remapped_corrected"), Priority.LOW),
+}  # fmt: skip
+# Those that endanger results; the others cost speed.
+_OF_MEMORY = frozenset(
+    ("ecc_uncorrected", "ecc_uncorrected_lifetime", "ecc_corrected_lifetime", "ecc_enabled", "xids", "gpu",
+     "rows_remapped_corrected", "rows_remapped_uncorrected", "pages_retired_single_bit", "pages_retired_double_bit")
+)  # fmt: skip
 # What each fact is called in a sentence.
 FACT_WORDS = {
     "driver_version": "driver",
@@ -40,6 +57,17 @@ FACT_WORDS = {
     "nvlinks_up": "NVLinks up",
     "h2d": "copies to the GPU",
     "d2h": "copies to the host",
+    "nvlinks": "NVLinks",
+    "ecc_uncorrected": "uncorrected memory errors",
+    "ecc_uncorrected_lifetime": "uncorrected memory errors of its life",
+    "ecc_corrected_lifetime": "corrected memory errors of its life",
+    "rows_remapped_corrected": "rows remapped for corrected errors",
+    "rows_remapped_uncorrected": "rows remapped for uncorrected errors",
+    "pages_retired_single_bit": "pages retired for corrected errors",
+    "pages_retired_double_bit": "pages retired for uncorrected errors",
+    "xids": "Xid errors",
+    "temperature_celsius": "temperature at no more power",
+    "gpu": "GPU",
 }
 
 
@@ -73,6 +101,7 @@ class FleetReport(NamedTuple):
     splits: Sequence[Split]
     faults: Sequence[Fault]
     reasons: dict[tuple[str, int | None], list[str]]
+    changes: Sequence[Change] = ()
 
     def verdict(self, machine: FleetMachine) -> MachineVerdict:
         """Return the verdict on *machine*."""
@@ -97,14 +126,15 @@ class FleetReport(NamedTuple):
         return sum(self.verdict(machine) is verdict for machine in self.machines)
 
 
-def priority_of(difference: Difference) -> Priority:
-    """Return how urgent *difference* is."""
-    return _PRIORITIES.get(difference.fact, Priority.MEDIUM)
+def priority_of(item: Difference | Change) -> Priority:
+    """Return how urgent it is that a machine differs, or became worse."""
+    known = _OF_CHANGES if isinstance(item, Change) else _PRIORITIES
+    return known.get(item.fact, Priority.MEDIUM)
 
 
-def category_of(difference: Difference) -> Category:
-    """Return what *difference* endangers: the results, or the speed."""
-    return Category.CORRECTNESS if difference.fact == "ecc_enabled" else Category.PERFORMANCE
+def category_of(item: Difference | Change) -> Category:
+    """Return what *item* endangers: the results, or the speed."""
+    return Category.CORRECTNESS if item.fact in _OF_MEMORY else Category.PERFORMANCE
 
 
 def report_on(machines: Sequence[FleetMachine]) -> FleetReport:
@@ -116,7 +146,9 @@ def report_on(machines: Sequence[FleetMachine]) -> FleetReport:
         differing, split = differences(group)
         odd += differing
         splits += split
-    return FleetReport(machines, groups, odd, splits, _faults(machines), _reasons(machines, odd))
+    worse = [change for machine in machines for change in changes(machine)]
+    reasons = _reasons(machines, odd, worse)
+    return FleetReport(machines, groups, odd, splits, _faults(machines), reasons, worse)
 
 
 def is_worth_a_look(finding: FleetFinding) -> bool:
@@ -125,7 +157,7 @@ def is_worth_a_look(finding: FleetFinding) -> bool:
 
 
 def _reasons(
-    machines: Sequence[FleetMachine], odd: Sequence[Difference]
+    machines: Sequence[FleetMachine], odd: Sequence[Difference], worse: Sequence[Change]
 ) -> dict[tuple[str, int | None], list[str]]:
     reasons: dict[tuple[str, int | None], list[str]] = {}
     for machine in machines:
@@ -138,6 +170,10 @@ def _reasons(
     for difference in odd:
         words = reasons.setdefault((difference.host, difference.gpu), [])
         words.append(f"differs: {FACT_WORDS[difference.fact]}")
+    for change in worse:
+        if priority_of(change) is not Priority.LOW:
+            words = reasons.setdefault((change.host, change.gpu), [])
+            words.append(f"worse: {FACT_WORDS[change.fact]}")
     return reasons
 
 
@@ -165,13 +201,14 @@ def _faults(machines: Sequence[FleetMachine]) -> list[Fault]:
 
 
 def met(report: FleetReport, limit: FailOn) -> int:
-    """Return how many faults, differences and sick machines meet *limit*; use of GPUs is no fault."""
+    """Return how many faults, differences, changes and sick machines meet *limit*; use of GPUs is no fault."""
     faults = sum(
         limit.meets(Category(fault.finding.category), Priority(fault.finding.priority))
         for fault in report.faults
         if fault.finding.rule not in _AT_WORK
     )
-    odd = sum(limit.meets(category_of(item), priority_of(item)) for item in report.differences)
+    told: list[Difference | Change] = [*report.differences, *report.changes]
+    odd = sum(limit.meets(category_of(item), priority_of(item)) for item in told)
     sick = sum(bool(machine.problems) or not machine.kind for machine in report.machines)
     return faults + odd + sick
 

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpuadvise.advisor.backends.machine_dumps import DumpFile, Unread, contents
 from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.fleet.changes import same_machine
 from gpuadvise.advisor.fleet.machine import CopyRate, FleetFinding, FleetMachine, fleet_machine
+from gpuadvise.advisor.fleet.timestamps import taken_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.engines.cluster import DaskCluster
     from gpuadvise.advisor.engines.engine import TaskEngine
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 WORTH_PROCESS = 100
 # What judging needs: read before the processes fork, so that they share its memory.
 JUDGING = ("gpuadvise.cli.doctor.evaluate", "gpuadvise.rules.guide")
+_MOST_NAMESAKES = 100  # machines of one name among which a file's is sought
 _BATCH = 400  # files whose answers go together: a process that starts takes as long as 200
 
 
@@ -67,7 +70,8 @@ def _judged(file: DumpFile, content: bytes | Unread) -> JudgedFile:
     if isinstance(content, Unread):
         return JudgedFile(file, None, content.reason)
     try:
-        return JudgedFile(file, machine_of(file.host, content))
+        machine = machine_of(file.host, content)
+        return JudgedFile(file, replace(machine, taken=taken_at(content, file.shown)))
     except BadInput as error:
         text = error.message
         text = f"It {text}" if text.startswith(("is ", "holds ")) else text
@@ -207,38 +211,75 @@ def _findings(check: DoctorCheck) -> Iterator[FleetFinding]:
         )
 
 
-def joined(answers: Iterable[JudgedFile]) -> tuple[list[FleetMachine], list[Unread]]:
+def joined(
+    answers: Iterable[JudgedFile], since: str = ""
+) -> tuple[list[FleetMachine], list[Unread]]:
     """Return the machines of *answers*, what was measured joined to what was read, and what is unread.
 
-    Two files that describe one machine's GPUs are told apart by their folders; nothing is lost.
+    What is known to be taken before *since* is left out. Of several descriptions of one machine the latest counts, and keeps the first as *before*. Two files of one
+    name that describe other GPUs are told apart by their folders; nothing is lost.
     """
-    machines: dict[str, FleetMachine] = {}
+    machines: dict[str, list[FleetMachine]] = {}  # each with its descriptions and measurements
+    names: dict[str, list[str]] = {}  # those of the machines whose files have one name
     unread: list[Unread] = []
     for file, machine, reason in answers:
         if machine is None:
             unread.append(Unread(file.shown, reason))
             continue
+        if machine.taken is not None and machine.taken < since:
+            continue
         machine = _shared(machine)
-        there = machines.get(machine.host)
-        if there is None:
-            machines[machine.host] = machine
-        elif both := _both(there, machine):
-            machines[machine.host] = both
+        known = names.setdefault(machine.host, [])
+        for name in known[-_MOST_NAMESAKES:]:
+            if _is_joined(machines[name], machine):
+                machines[name].append(machine)
+                break
         else:
-            name = _another_name(file, machines)
-            machines[name] = replace(machine, host=name)
-    return list(machines.values()), unread
+            name = machine.host if machine.host not in machines else _another_name(file, machines)
+            machines[name] = [machine]
+            known.append(name)
+    return [_over_time(name, parts) for name, parts in machines.items()], unread
 
 
-def _both(one: FleetMachine, other: FleetMachine) -> FleetMachine | None:
-    """Return one machine of a description and a measurement of it, or None for two of a kind."""
-    described, measured = (one, other) if other.copies else (other, one)
-    if described.copies or measured.gpus or not measured.copies:
-        return None
-    return replace(described, copies=measured.copies, measured=measured.measured)
+def _is_joined(parts: Sequence[FleetMachine], machine: FleetMachine) -> bool:
+    """Return whether *machine* is the one of *parts*: measured there, or described at another time."""
+    return all(
+        _is_measured(part) != _is_measured(machine)
+        or (same_machine(part, machine) if part.gpus else _is_later_measurement(part, machine))
+        for part in parts
+    )
 
 
-def _another_name(file: DumpFile, taken: dict[str, FleetMachine]) -> str:
+def _is_measured(machine: FleetMachine) -> bool:
+    return bool(machine.copies) and not machine.gpus
+
+
+def _is_later_measurement(one: FleetMachine, other: FleetMachine) -> bool:
+    return None not in (one.taken, other.taken) and one.taken != other.taken
+
+
+def _over_time(name: str, parts: Sequence[FleetMachine]) -> FleetMachine:
+    """Return the machine *name* as it was last, with what it was at first as *before*."""
+    described = sorted((p for p in parts if not _is_measured(p)), key=lambda p: p.taken or "")
+    measured = sorted((p for p in parts if _is_measured(p)), key=lambda p: p.taken or "")
+    if not described:
+        return replace(measured[-1], host=name, before=_first(measured))
+    first, last = described[0], described[-1]
+    if measured and not last.copies:
+        last = replace(last, copies=measured[-1].copies, measured=measured[-1].measured)
+    if len(described) > 1 or len(measured) > 1:
+        earlier = _first(measured)
+        if earlier is not None and not first.copies:
+            first = replace(first, copies=earlier.copies)
+        last = replace(last, before=replace(first, host=name))
+    return replace(last, host=name)
+
+
+def _first(parts: Sequence[FleetMachine]) -> FleetMachine | None:
+    return parts[0] if len(parts) > 1 else None
+
+
+def _another_name(file: DumpFile, taken: Container[str]) -> str:
     """Return what tells *file* from those of the same machine: more and more of its folders."""
     parts = file.shown.replace(os.sep, "/").replace("!", "/").split("/")
     for count in range(2, len(parts) + 1):

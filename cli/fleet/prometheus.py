@@ -90,6 +90,11 @@ def exposition(report: FleetReport, unread_files: int) -> Iterator[str]:
         "gpu_differs", "1 where a GPU or machine differs from its group.", _odd(report)
     )
     yield from _family(
+        "gpu_worse",
+        "1 where a GPU or machine became worse since it was saved first.",
+        _worse(report),
+    )
+    yield from _family(
         "machine_copy_bytes_per_second",
         "Measured rate of pinned copies.",
         (
@@ -127,6 +132,13 @@ def _findings(report: FleetReport) -> Iterator[tuple[Labels, int]]:
 def _odd(report: FleetReport) -> Iterator[tuple[Labels, int]]:
     gpus = {machine.host: machine.gpus for machine in report.machines}
     for item in report.differences:
+        labels = {"host": item.host, **_gpu_labels_at(gpus[item.host], item.gpu)}
+        yield {**labels, "fact": item.fact, "priority": str(priority_of(item))}, 1
+
+
+def _worse(report: FleetReport) -> Iterator[tuple[Labels, int]]:
+    gpus = {machine.host: machine.gpus for machine in report.machines}
+    for item in report.changes:
         labels = {"host": item.host, **_gpu_labels_at(gpus[item.host], item.gpu)}
         yield {**labels, "fact": item.fact, "priority": str(priority_of(item))}, 1
 

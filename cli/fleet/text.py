@@ -8,7 +8,7 @@ from gpuadvise.advisor.fleet.groups import median_rate
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_rate
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
-from gpuadvise.cli.fleet.evaluate import FACT_WORDS, MachineVerdict, ecc_words
+from gpuadvise.cli.fleet.evaluate import FACT_WORDS, MachineVerdict, ecc_words, priority_of
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 40
 _MOST_HOSTS = 12
 _MOST_DIFFERENCES = 20
+_DAY = len("2026-11-20")
 _TONES = {
     MachineVerdict.HEALTHY: Tone.GOOD,
     MachineVerdict.LOOK: Tone.BAD,
@@ -36,6 +37,7 @@ def blocks(report: FleetReport, unread_files: int, *, full: bool) -> list[Block]
     page += _table(report, full=full)
     for group in report.groups:
         page += _group(group, report, full=full)
+    page += _changes(report, full=full)
     for fault in report.faults:
         page += _fault(fault, full=full)
     return page
@@ -219,7 +221,34 @@ def _value(fact: str, value: Hashable) -> str:
         return show_bytes(int(value))
     if fact.endswith("_hz"):
         return show_hertz(value)
-    return f"{value:g} W" if fact.endswith("_watts") else f"{value:g}"
+    unit = " W" if fact.endswith("_watts") else " °C" if fact.endswith("_celsius") else ""
+    return f"{value:g}{unit}"
+
+
+def _changes(report: FleetReport, *, full: bool) -> list[Block]:
+    """Return what became worse, a line for each."""
+    if not report.changes:
+        return []
+    gpus = {machine.host: machine.gpus for machine in report.machines}
+    lines = []
+    for item in sorted(report.changes, key=lambda change: priority_of(change).rank):
+        where = item.host
+        if item.gpu is not None and len(gpus[item.host]) > 1:
+            where += f" GPU {gpus[item.host][item.gpu].index}"
+        words = FACT_WORDS[item.fact]
+        lines.append(
+            f"{where}: {words} {_value(item.fact, item.before)}, now {_value(item.fact, item.now)}"
+            f" ({item.since[:_DAY]} to {item.until[:_DAY]})."
+        )
+    shown = lines if full else lines[:_MOST_DIFFERENCES]
+    page: list[Block] = [Heading("Worse than before")]
+    page += [Line(line, Tone.POOR, indent=2) for line in shown]
+    if left := len(lines) - len(shown):
+        them = "it" if left == 1 else "them"
+        page.append(
+            Line(f"{plural(left, 'more change')}: --all shows {them}.", Tone.FAINT, indent=2)
+        )
+    return page
 
 
 def _fault(fault: Fault, *, full: bool) -> list[Block]:

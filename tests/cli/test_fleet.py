@@ -129,7 +129,9 @@ def test_a_fleet_in_a_tar_on_stdin_is_the_same_fleet(
         archive.add(folder, "d")
         archive.add(ROOT / "conftest.py", "d/notes.py")
     options = ("--show-hosts", "--format", "csv", "--jobs", "2")
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(packed.getvalue())))
+    monkeypatch.setattr(
+        "sys.stdin", SimpleNamespace(buffer=io.BytesIO(packed.getvalue()), close=lambda: None)
+    )
     rows = sorted(cli("fleet", "-", *options).out.splitlines())
     assert rows == sorted(cli("fleet", str(folder), *options).out.splitlines())
     (tmp_path / "all.tar.gz").write_bytes(packed.getvalue())
@@ -348,6 +350,14 @@ def test_lists_are_cut_until_all_is_asked_for(cli, tmp_path: Path) -> None:
         ("a/node07-measure.json", "node07"),
         ("node07/device.json", "node07"),
         ("device.json", "device"),
+        ("dumps/node07-2026-11-20.xml", "node07"),
+        ("dumps/node07.device-20261120T083000Z.json", "node07"),
+        ("2026_11_20-node07-device.json", "node07"),
+        ("node07/2026-11-20.xml", "node07"),
+        ("node07/2026-11-20/device.json", "node07"),
+        ("2026-11-20.xml", "2026-11-20"),
+        ("node20261340.xml", "node20261340"),
+        ("node-20261340.xml", "node-20261340"),
     ],
 )
 def test_a_machine_is_named_after_its_file(path: str, host: str) -> None:
@@ -366,3 +376,99 @@ def test_a_process_that_dies_is_said(cli, tmp_path: Path, monkeypatch: pytest.Mo
 def died(send: object, files: object) -> None:
     del send, files
     raise SystemExit(1)
+
+
+# What is changed in the second dump of a machine, and the fact, values and priority that the answer tells.
+WORSE = {
+    "lanes": ("<current_link_width>16x", "<current_link_width>8x", "pcie_lanes", 16, 8, "high"),
+    "rows": (
+        "<remapped_row_unc>0</remapped_row_unc>", "<remapped_row_unc>2</remapped_row_unc>",
+        "rows_remapped_uncorrected", 0, 2, "medium",
+    ),
+    "heat": ("<gpu_temp>40 C", "<gpu_temp>51 C", "temperature_celsius", 40, 51, "medium"),
+}  # fmt: skip
+LATER = XML.replace("Sun Nov 22 07:49:00 2026", "Wed Nov 25 07:49:00 2026")
+
+
+def two_days(folder: Path, name: str, before: str, after: str) -> None:
+    for day, text in (
+        ("monday", XML.replace(before, before)),
+        ("thursday", LATER.replace(before, after, 1)),
+    ):
+        assert before in XML
+        (folder / day).mkdir(parents=True, exist_ok=True)
+        (folder / day / f"{name}.xml").write_text(text)
+
+
+def test_what_became_worse_is_told_for_each_gpu(cli, tmp_path: Path) -> None:
+    for name, (before, after, *_) in WORSE.items():
+        two_days(tmp_path, name, before, after)
+    two_days(tmp_path, "cooler", "<gpu_temp>40 C", "<gpu_temp>30 C")
+    ran = cli("fleet", str(tmp_path), "--show-hosts", "--format", "json")
+    result = document(ran)
+    assert result["counts"]["machines"] == len(WORSE) + 1
+    told = {
+        (c["host"], c["gpu"], c["fact"], c["before"], c["now"], c["priority"]) for c in result["changes"]
+    }  # fmt: skip
+    assert told == {(name, 0, *rest) for name, (_, _, *rest) in WORSE.items()}
+    assert {(c["since"], c["until"]) for c in result["changes"]} == {
+        ("2026-11-22T07:49:00", "2026-11-25T07:49:00")
+    }
+    reasons = {m["host"]: m["gpus"][0]["reasons"] for m in result["machines"]}
+    assert reasons["cooler"] == []
+    assert reasons["heat"] == ["worse: temperature at no more power"]
+    page = cli("fleet", str(tmp_path)).out
+    assert "  lanes: PCIe lanes 16, now 8 (2026-11-22 to 2026-11-25).\n" in page
+    assert page.index("lanes: PCIe") < page.index("heat: temperature")
+    out = cli("fleet", str(tmp_path), "--show-hosts", "--format", "prometheus").out
+    families = {family.name: family for family in text_string_to_metric_families(out)}
+    worse = {s.labels["host"]: s.labels["fact"] for s in families["gpuadvise_gpu_worse"].samples}
+    assert worse == {name: rest[0] for name, (_, _, *rest) in WORSE.items()}
+    hashed_out = cli("fleet", str(tmp_path), "--format", "json").out
+    assert "lanes.xml" not in hashed_out
+    assert hashed("lanes") in hashed_out
+
+
+@pytest.mark.parametrize(("fault", "level", "code"), [("lanes", "high", 1), ("rows", "high", 0), ("rows", "medium", 1)])  # fmt: skip
+def test_the_gate_knows_how_urgent_a_change_is(
+    cli, tmp_path: Path, fault: str, level: str, code: int
+) -> None:
+    two_days(tmp_path, "n", *WORSE[fault][:2])
+    assert cli("fleet", str(tmp_path), "--fail-on", level).code == code
+
+
+def test_dumps_before_a_day_are_left_out(cli, tmp_path: Path) -> None:
+    two_days(tmp_path, "n", *WORSE["lanes"][:2])
+    options = ("--show-hosts", "--format", "json")
+    result = document(cli("fleet", str(tmp_path), "--since", "2026-11-25", *options))
+    assert (result["counts"]["machines"], result["changes"]) == (1, [])
+    assert result["machines"][0]["taken"] == "2026-11-25T07:49:00"
+    ran = cli("fleet", str(tmp_path), "--since", "2026-12-01")
+    assert (ran.code, "nothing was saved on 2026-12-01 or later" in ran.err) == (2, True)
+    ran = cli("fleet", str(tmp_path), "--since", "tuesday")
+    assert (ran.code, "is not a day" in ran.err) == (2, True)
+
+
+def test_machines_of_one_name_with_other_gpus_stay_two_over_days(cli, tmp_path: Path) -> None:
+    two_days(tmp_path, "n", "<uuid>GPU-", "<uuid>GPU-ffff")
+    result = document(cli("fleet", str(tmp_path), "--show-hosts", "--format", "json"))
+    assert [machine["host"] for machine in result["machines"]] == ["n", "thursday/n.xml"]
+    assert not result["changes"]
+
+
+def test_a_gpu_that_is_gone_and_slower_copies_are_worse(cli, tmp_path: Path) -> None:
+    two = (ROOT / "advisor" / "backends" / "recorded" / "nvidia-smi-h200-x2.xml").read_text()
+    first = two[two.index("<gpu id") : two.index("</gpu>") + len("</gpu>")]
+    one = two.replace(first, "")
+    assert one.count("<gpu id") == two.count("<gpu id") - 1 == 1
+    (tmp_path / "node-2026-11-20.xml").write_text(two.replace("<timestamp>", "<x>").replace("</timestamp>", "</x>"))  # fmt: skip
+    (tmp_path / "node-2026-11-23.xml").write_text(one.replace("<timestamp>", "<x>").replace("</timestamp>", "</x>"))  # fmt: skip
+    copies(tmp_path, "node.measure-20261120.json", 50e9)
+    copies(tmp_path, "node-20261123-measure.json", 40e9)
+    result = document(cli("fleet", str(tmp_path), "--show-hosts", "--format", "json"))
+    assert result["counts"]["machines"] == 1
+    told = [(c["fact"], c["before"], c["now"], c["since"]) for c in result["changes"]]
+    assert told == [
+        ("gpu", "0: NVIDIA H200", "gone", "2026-11-20T00:00:00"),
+        ("h2d", 50e9, 40e9, "2026-11-20T00:00:00"),
+    ]
