@@ -159,3 +159,12 @@ def test_pages_that_only_the_host_takes_back_are_said_quietly() -> None:
     described = found("unprefetched-managed-memory", Facts(managed=managed))
     assert described is not None
     assert described.advice.gain is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "span", "said"), [(20e-3, 0.1, True), (4e-3, 5e-3, False), (20e-3, 1.0, False)]
+)
+def test_a_start_is_said_where_it_is_one(seconds: float, span: float, *, said: bool) -> None:
+    for field in ("start_up_seconds", "before_seconds"):
+        line = TracedRun(span_seconds=span, busy_seconds=span, kernels=100, **{field: seconds})
+        assert priority("idle-gaps", Facts(timeline=line)) is (Priority.MEDIUM if said else None)
