@@ -548,10 +548,12 @@ def test_names_of_double_precision_and_of_unaligned_rows(
         (TracedRun(span_seconds=0.1, double_precision_seconds=0.0099), "fp64-products", None),
         (TracedRun(span_seconds=0.1, layout_seconds=0.0101), "layout-conversions", "medium"),
         (TracedRun(span_seconds=0.1, layout_seconds=0.0099), "layout-conversions", None),
-        (TracedRun(span_seconds=0.1, unaligned_seconds=0.0051), "odd-gemm-shape", "medium"),
+        (TracedRun(span_seconds=0.1, unaligned_seconds=0.0051), "odd-gemm-shape", "low"),
+        (TracedRun(span_seconds=0.1, unaligned_seconds=0.03), "odd-gemm-shape", "medium"),
         (TracedRun(span_seconds=0.1, unaligned_seconds=0.0049), "odd-gemm-shape", None),
         (TracedRun(span_seconds=0.1, elementwise_seconds=0.0301), "memory-bound", "medium"),
-        (TracedRun(span_seconds=0.1, elementwise_seconds=0.0299), "memory-bound", None),
+        (TracedRun(span_seconds=0.1, elementwise_seconds=0.0299), "memory-bound", "low"),
+        (TracedRun(span_seconds=0.1, elementwise_seconds=0.0099), "memory-bound", None),
     ],
 )
 def test_slow_kernels_of_a_run_by_their_names(
