@@ -1,9 +1,10 @@
 """Reading timelines, beside the standard library's json.load in the same run.
 
-    python benchmarks/timeline.py [--megabytes 230] [--kernels 1000000] [--repetitions 3]
+    python benchmarks/timeline.py [--megabytes 230,18] [--operators 16] [--kernels 1000000] [--repetitions 3]
 
-Makes a trace in the layout of PyTorch's profiler and an export of Nsight Systems, and reads each
-in processes of their own, in turns; figures are of the fastest run, start-up included.
+Makes traces in the layout of PyTorch's profiler, with so many operators for each kernel, and an
+export of Nsight Systems, and reads each in processes of their own, in turns; figures are processor
+time of the fastest run, with start-up and without, which is what a trace of 100 kernels takes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,12 +71,11 @@ KERNEL = """  {
   },
 """
 LAST = '  {\n    "name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 1\n  }\n  ]\n}\n'
-OPERATORS = 16  # for each launch
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one process took: seconds, and peak bytes of memory."""
+    """What one process took: seconds of a processor, and peak bytes of memory."""
 
     seconds: float
     memory: int
@@ -84,13 +83,12 @@ class Cost:
 
 def cost(program: str, path: Path) -> Cost:
     """Run *program* on *path*."""
-    begin = time.perf_counter()
     child = subprocess.Popen([sys.executable, "-c", program, str(path)])
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = status
     if status:
         raise SystemExit(f"reading {path} failed")
-    return Cost(time.perf_counter() - begin, used.ru_maxrss * 1024)
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
 def best(programs: dict[str, str], path: Path, repetitions: int) -> dict[str, Cost]:
@@ -104,16 +102,16 @@ def best(programs: dict[str, str], path: Path, repetitions: int) -> dict[str, Co
     }
 
 
-def write_trace(path: Path, size: int) -> int:
-    """Write a trace of about *size* bytes, and return its kernels."""
+def write_trace(path: Path, size: int, operators: int) -> int:
+    """Write a trace of about *size* bytes, with *operators* for each kernel, and return its kernels."""
     number, at = 0, 0.0
     with path.open("w") as file:
         file.write(HEAD)
         while file.tell() < size:
             for _ in range(100):
-                operators = [OPERATOR % (op, at + op, number, number) for op in range(OPERATORS)]
-                at += OPERATORS
-                file.write("".join(operators) + CALL % (at, number, number))
+                host = [OPERATOR % (op, at + op, number, number) for op in range(operators)]
+                at += operators
+                file.write("".join(host) + CALL % (at, number, number))
                 file.write(KERNEL % (number % 40, at + 5, number, number, number, at))
                 at += 20
                 number += 1
@@ -160,7 +158,8 @@ def write_export(path: Path, kernels: int) -> None:
 def main() -> None:
     """Print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--megabytes", type=int, default=230)
+    parser.add_argument("--megabytes", default="230")
+    parser.add_argument("--operators", type=int, default=16, help="0: nothing but the GPU's events")
     parser.add_argument("--kernels", type=int, default=1_000_000)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--alone", action="store_true", help="without json.load")
@@ -168,15 +167,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trace, export = Path(folder) / "trace.json", Path(folder) / "report.sqlite"
         programs = {"timeline": READER} if options.alone else {"timeline": READER, "json": JSON}
-        if options.megabytes:
-            kernels = write_trace(trace, options.megabytes * 10**6)
+        write_trace(trace, len(HEAD) + 1, options.operators)
+        start = best(programs, trace, options.repetitions)
+        for megabytes in filter(None, map(int, options.megabytes.split(","))):
+            kernels = write_trace(trace, megabytes * 10**6, options.operators)
             costs = best(programs, trace, options.repetitions)
             for name, used in costs.items():
-                ratio = used.seconds / costs["json"].seconds if "json" in costs else float("nan")
-                print(
-                    f"{options.megabytes} MB, {kernels:,} kernels, {name}: {used.seconds:.2f} s, "
-                    f"{used.memory / 2**20:.0f} MiB, {ratio:.2f} of json.load"
+                alone = used.seconds - start[name].seconds
+                line = (
+                    f"{megabytes} MB, {kernels:,} kernels, {name}: {used.seconds:.2f} s, "
+                    f"{alone:.2f} s without start-up, {used.memory / 2**20:.0f} MiB"
                 )
+                if "json" in costs:
+                    json = costs["json"].seconds
+                    of_json = used.seconds / json, alone / (json - start["json"].seconds)
+                    line += ", {:.2f} and {:.2f} of json.load".format(*of_json)
+                print(line)
         if options.kernels:
             write_export(export, options.kernels)
             used = best({"export": READER}, export, options.repetitions)["export"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
 PIECE = 1 << 20
+_FIRST_PIECE = 1 << 14
 # Longest event seen is 30 kB, with the stack of a Python call; what is longer is passed over.
 LONGEST_EVENT = 1 << 20
 # What stands before or behind the events: device properties, metadata of a job.
@@ -119,11 +120,10 @@ class ChromeTrace:
     def _lined(
         self, wanted: re.Pattern[bytes], take: Callable[[bytes], bytes] | None
     ) -> Iterator[tuple[int, Event]]:
-        before, tail = 0, b"\n" + self._buffer.lstrip(b"\r\n")
-        latest = deque([tail], maxlen=_PIECES_BEHIND)
-        while True:
-            piece = self.read(PIECE)
-            latest.append(piece)
+        buffered = b"\n" + self._buffer.lstrip(b"\r\n")
+        latest = deque([buffered], maxlen=_PIECES_BEHIND)
+        before, tail = 0, b""
+        for piece in self._pieces(buffered, latest):
             block = tail + piece
             cut = block.rfind(self._open) if piece else len(block)
             if cut < 1:
@@ -132,9 +132,22 @@ class ChromeTrace:
                 tail = block[cut:]
             block = block[:cut]
             before = yield from self._in_block(block, wanted, take, before)
-            if not piece:
-                self._look_behind(b"".join(latest))
-                return
+        self._look_behind(b"".join(latest))
+
+    def _pieces(self, buffered: bytes, latest: deque[bytes]) -> Iterator[bytes]:
+        """Yield what is *buffered*, then the file, of which *latest* keeps the end; b"" is last.
+
+        The first pieces are small: what their events teach holds for all others.
+        """
+        at, size = 0, _FIRST_PIECE
+        while at < len(buffered):
+            yield buffered[at : at + size]
+            at, size = at + size, 2 * size
+        while piece := self.read(min(size, PIECE)):
+            size *= 2
+            latest.append(piece)
+            yield piece
+        yield b""
 
     def _look_behind(self, end: bytes) -> None:
         """Take what stands behind the list of events in the *end* of the file.

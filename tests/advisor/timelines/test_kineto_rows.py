@@ -110,3 +110,21 @@ def test_texts_that_never_come_again_are_soon_let_be() -> None:
     ).encode()
     assert repeated.take(block) == block
     assert repeated.take(block) is block
+
+
+def test_the_first_events_teach_what_a_short_trace_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [KERNEL % (f"kernel{at % 9}", at * 10.0, 5.0, at, 7, at, "") for at in range(1_500)]
+    path = tmp_path / "trace.json"
+    path.write_text(HEAD + ",\n".join(events) + "\n  ]\n}\n")
+    learned: list[bytes] = []
+    learn = RepeatedEvents.learn
+    monkeypatch.setattr(
+        RepeatedEvents,
+        "learn",
+        lambda self, target, event, text: learned.append(text) or learn(self, target, event, text),
+    )
+    (case,) = timelines_in(str(path), None)
+    assert sum(kernel.calls for kernel in case.timeline.kernels) == 1_500
+    assert len(learned) < 100  # the others were never parsed
