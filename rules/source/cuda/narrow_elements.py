@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
 
-_NARROW_BYTES = {"char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2}
+_NARROW_BYTES = {
+    "char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2, "half": 2, "bf16": 2,
+}  # fmt: skip
+# What is loaded beside elements of two bytes where a kernel converts: no more of it fits a load then.
+_WIDER = frozenset(("float", "int", "uint"))
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -41,14 +45,18 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         loads = [
             n
             for n in context.file.tree.below(node.children[1])
-            if n.kind == "subscript_expression" and _NARROW_BYTES.get(context.type_of(n)) == size
+            if n.kind == "subscript_expression"
+            and (
+                _NARROW_BYTES.get(context.type_of(n)) == size
+                or (kind in ("half", "bf16") and context.type_of(n) in _WIDER)
+            )
         ]
         if (
             is_thread_index(context, target)
             and loads
             and all(is_thread_index(context, n) and _is_parameter(context, n) for n in loads)
         ):
-            yield _moves_little(context, node, size)
+            yield _moves_little(context, node, size, kind)
             return
     yield from _narrow_throughout(context)
 
@@ -71,14 +79,15 @@ def _narrow_throughout(context: RuleContext) -> Iterator[Diagnostic]:
             first = access
     if first is not None and len(sizes) == 1:
         (size,) = sizes
-        yield _moves_little(context, first, size)
+        yield _moves_little(context, first, size, context.type_of(first))
 
 
-def _moves_little(context: RuleContext, node: Node, size: int) -> Diagnostic:
+def _moves_little(context: RuleContext, node: Node, size: int, kind: str) -> Diagnostic:
+    vector = {"half": "half2", "bf16": "__nv_bfloat162"}.get(kind)
     return context.diagnostic(
         "narrow-elements", node, f"Each thread moves {size} byte{'s' * (size > 1)} of contiguous data; a load can carry 16.",
         f"Let each thread take {4 // size} or {16 // size} neighbours through a vector type such as "
-        f"{'uchar4' if size == 1 else 'ushort2'} or int4; rows must then begin at a multiple of it.",
+        f"{vector or ('uchar4' if size == 1 else 'ushort2')} or int4; rows must then begin at a multiple of it.",
     )  # fmt: skip
 
 

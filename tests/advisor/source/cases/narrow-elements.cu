@@ -88,3 +88,21 @@ __global__ void with_floats(float *out, const unsigned char *in, int w) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * w + x;
   out[i] = in[i];
 }
+//---
+#include <cuda_fp16.h>
+__global__ void halves(__half *out, const __half *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __hmul(in[i], in[i]);  // expect: narrow-elements
+}
+__global__ void converted(__half *out, const float *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __float2half(in[i]);  // expect: narrow-elements
+}
+__global__ void gathered(__half *out, const __half *in, const int *from, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[from[i]];
+}
+__global__ void widened(float *out, const __half *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __half2float(in[i]);
+}
