@@ -44,6 +44,59 @@ def reached_by_elected_lanes(context: RuleContext, node: Node) -> bool:
     )
 
 
+def is_of_one_thread(context: RuleContext, node: Node) -> bool:
+    """Whether one thread of the whole grid reaches *node*, by the conditions around it or by exits of the others before it."""
+    words = {
+        w for condition in conditions_of(context, node) for w in _terms(context, condition, "&&")
+    }
+    if _elects(words, "=="):
+        return True
+    return any(
+        _elects(set(_terms(context, condition, "||")), "!=")
+        for exit_ in context.function.nodes("return_statement")
+        if exit_.start < node.start and _passes(exit_, node)
+        for condition in conditions_of(context, exit_, node)
+    )
+
+
+def _elects(words: set[str], operator: str) -> bool:
+    """Whether *words* hold a comparison of the grid's numbering of threads with zero, in one piece or for block and thread."""
+    whole = "".join(sorted(words))
+    if any("blockIdx.x" in w and "threadIdx.x" in w and _is_of_zero(w, operator) for w in words):
+        return True
+    parts = [w for w in words if _is_of_zero(w, operator)]
+    return "blockIdx.x" in whole and all(
+        any(w.startswith((part, f"!{part}", f"0{operator}{part}")) for w in parts)
+        for part in ("blockIdx.x", "threadIdx.x")
+    )
+
+
+def _is_of_zero(words: str, operator: str) -> bool:
+    """Whether *words* compare something with zero: ``i == 0``, ``!i``, or ``i != 0``, ``i > 0``, ``i``."""
+    if "&&" in words or "||" in words:
+        return False
+    if operator == "==":
+        return words.endswith(("==0", "<1")) or words.startswith(("!", "0=="))
+    return words.endswith(("!=0", ">0", ">=1")) or not any(sign in words for sign in "=<>!")
+
+
+def _terms(context: RuleContext, condition: Node, joint: str) -> Iterator[str]:
+    """Yield the comparisons that *condition* joins by *joint*, without spaces and with what the names in them stand for."""
+    condition = bare(condition)
+    if condition.kind == "condition_clause" and condition.children:
+        yield from _terms(context, condition.children[-1], joint)
+    elif condition.kind == "binary_expression" and context.file.operator(condition) == joint:
+        for part in condition.children:
+            yield from _terms(context, part, joint)
+    elif condition.kind == "binary_expression" and len(condition.children) == 2:
+        sides = ("".join(context.at(context.settled(s)).split()) for s in condition.children)
+        yield context.file.operator(condition).join(sides)
+    elif condition.kind == "unary_expression" and condition.children:
+        yield "!" + "".join(context.at(context.settled(condition.children[0])).split())
+    else:
+        yield "".join(context.at(context.settled(condition)).split())
+
+
 def _exits_before(context: RuleContext, node: Node) -> Iterator[Node]:
     """Yield the statements before *node* with which a lane goes past it."""
     exits = [*context.function.nodes("return_statement"), *_jumps(context)]

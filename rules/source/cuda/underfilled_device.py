@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.launches import block_sides
+from gpuadvise.advisor.source.reaching_lanes import is_of_one_thread
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
+_ELECTION = re.compile(rb"(?:==|!=|>|<)\s*[01]\b|\bif\s*\(\s*!?\s*\w+\s*\)")
 _BATCH = re.compile(r"(?:b|B|bs|(?:num_|n_?)?batch(?:_?size|es)?|batchSize|batch_num)$")
 _SEVERAL_PER_ITEM = re.compile(
     rb"blockIdx\.[xyz]\s*\*\s*blockDim|blockDim\.[xyz]\s*\*\s*blockIdx|blockIdx\.[yz]"
@@ -27,7 +29,9 @@ _SEVERAL_PER_ITEM = re.compile(
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
-    """Find launches of few blocks whose kernel loops up to a number that it is given."""
+    """Find launches of few blocks whose kernel loops up to a number that it is given, and kernels that leave that to one thread."""
+    if context.function.place is ExecutionSpace.KERNEL:
+        yield from _of_one_thread(context)
     if context.function.place is not ExecutionSpace.HOST:
         return
     reported: set[str] = set()
@@ -56,6 +60,35 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "thread take the elements of its own number.",
             minor=not alone,
         )  # fmt: skip
+
+
+def _of_one_thread(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find a loop over data that a kernel of many threads leaves to one of its grid."""
+    function = context.function
+    if not function.matches(_ELECTION) or context.launches.is_of_one_thread(function.name):
+        return
+    for loop in function.nodes(*LOOPS):
+        condition = loop.part("condition")
+        if condition is None or context.loop_around(loop) is not None:
+            continue
+        if is_of_one_thread(context, loop) and _is_bounded_by_data(context, condition):
+            yield context.diagnostic(
+                "underfilled-device", loop,
+                "One thread of the grid walks the data, and all others have nothing to do.",
+                "Let each thread take the elements of its own number, and join what they find by a reduction in the block and an "
+                "atomic, or by CUB.",
+                end=loop.start + 1, minor=True,
+            )  # fmt: skip
+            return
+
+
+def _is_bounded_by_data(context: RuleContext, condition: Node) -> bool:
+    """Whether *condition* names a parameter, or what one points to."""
+    names = {parameter.name for parameter in context.function.parameters}
+    return any(
+        node.kind == "identifier" and context.at(node) in names
+        for node in context.file.tree.below(condition)
+    )
 
 
 def _of_batches(context: RuleContext, launch: SourceLaunch) -> Iterator[Diagnostic]:
@@ -141,7 +174,6 @@ def _loops_over_data(context: RuleContext, launch: SourceLaunch) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    on_device=False,
     code=BeforeAfter(
         "host",
         """\

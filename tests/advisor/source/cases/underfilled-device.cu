@@ -85,3 +85,40 @@ void elements_after_others(float *x, int n) {
 __global__ void add_in_one_block(float *x, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] += 1;
 }
+//---
+struct Sizes { int groups; };
+__global__ void by_an_exit(const Sizes *sizes, const float *x, float *largest) {
+  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  for (int i = 0; i < sizes->groups; ++i) *largest = fmaxf(*largest, x[i]);  // expect: underfilled-device
+}
+__global__ void by_a_number(const float *x, float *sum, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) {
+    for (int k = 0; k < n; ++k) sum[k] = x[k];  // expect: underfilled-device
+  }
+}
+__global__ void by_both(const float *x, float *sum, int n) {
+  if (threadIdx.x == 0 && blockIdx.x == 0)
+    for (int k = 0; k < n; ++k) sum[k] = x[k];  // expect: underfilled-device
+}
+__global__ void one_of_each_block(const float *x, float *sum, int n) {
+  if (threadIdx.x == 0)
+    for (int k = 0; k < n; ++k) sum[blockIdx.x] += x[blockIdx.x * n + k];
+}
+__global__ void the_first_block(const float *x, float *sum, int n) {
+  if (blockIdx.x != 0) return;
+  for (int k = threadIdx.x; k < n; k += blockDim.x) sum[k] = x[k];
+}
+__global__ void either(const float *x, float *sum, int n) {
+  if (threadIdx.x == 0 || blockIdx.x == 0)
+    for (int k = 0; k < n; ++k) sum[k] = x[k];
+}
+__global__ void a_few(const float *x, float *sum) {
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    for (int k = 0; k < 4; ++k) sum[k] = x[k];
+}
+__global__ void all_but_one(const float *x, float *sum, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) return;
+  for (int k = 0; k < n; ++k) sum[i] += x[i * n + k];
+}
