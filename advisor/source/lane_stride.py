@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 # Bytes of what an array holds, by its type.
 ELEMENT_BYTES = {"int": 4, "uint": 4, "float": 4, "double": 8, "llong": 8, "ullong": 8}
+# Names of what may be a step of a few elements, as of a convolution.
+_STEP = re.compile(r"stride|step|inc|scale|skip|sampl", re.IGNORECASE)
+# What tells that one side numbers rows or columns and the other is how many or how long they are.
+_TELLING = frozenset(("<", "<=", ">", ">=", "!=", "*"))
 _DEEPEST = 30
 _INT_BITS = 32
 _LOADING = frozenset(("subscript_expression", "call_expression", "pointer_expression"))
@@ -324,3 +328,29 @@ def terms_of_sum(context: RuleContext, node: Node) -> list[Node]:
         else:
             terms.append(part)
     return terms
+
+
+def is_of_dimensions(context: RuleContext, stride: LaneStride) -> bool:
+    """Whether what lies between the lanes is made of lengths by which other parts of the index are scaled as well."""
+    words = {word for factor in stride.factors for word in re.findall(r"[A-Za-z_]\w*", factor)}
+    for name in [*words]:
+        values = [v.value for v in context.function.variables.get(name, ()) if v.value]
+        words.update(w for v in values for w in re.findall(r"[A-Za-z_]\w*", context.at(v)))
+    return not words.isdisjoint(stride.rest) and not any(map(_STEP.search, words))
+
+
+def is_of_steps(stride: LaneStride) -> bool:
+    """Whether *stride* is a variable number of elements that names itself a step, as of a convolution: a few, perhaps."""
+    return bool(stride.factors) and all(map(_STEP.search, stride.factors))
+
+
+def compared_lengths(context: RuleContext) -> dict[str, set[str]]:
+    """Return what may number rows, by what the same expression says of how long they may be."""
+    if context.compared is None:
+        context.compared = {}
+        for node in context.function.nodes("binary_expression"):
+            if len(node.children) == 2 and context.file.operator(node) in _TELLING:
+                for side, bound in (node.children, node.children[::-1]):
+                    sides = context.compared.setdefault(product_words(context, bound), set())
+                    sides.add("".join(context.at(side).split()))
+    return context.compared

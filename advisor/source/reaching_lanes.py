@@ -143,10 +143,18 @@ def _is_bounds_check(context: RuleContext, condition: Node) -> bool:
     if context.variances.of(side) is Variance.UNIFORM:
         side, bound = bound, side
     return (
-        context.variances.of(side) is Variance.LANE
+        _numbers_lanes(context, side)
         and context.variances.of(bound) is Variance.UNIFORM
         and not _is_few(context, side, context.settled(bound))
     )
+
+
+def _numbers_lanes(context: RuleContext, side: Node) -> bool:
+    """Whether *side* differs from lane to lane, by what it is here where it is a number that is taken apart later."""
+    if context.variances.of(side) is Variance.LANE:
+        return True
+    stride = lane_stride(context, side)
+    return stride is not None and not stride.is_zero
 
 
 def _is_few(context: RuleContext, side: Node, bound: Node) -> bool:

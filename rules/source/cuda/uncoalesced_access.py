@@ -14,12 +14,14 @@ from gpuadvise.advisor.source.array_access import (
 )
 from gpuadvise.advisor.source.lane_stride import (
     ELEMENT_BYTES,
+    compared_lengths,
     is_address,
     is_kernel_with_lanes,
+    is_of_dimensions,
+    is_of_steps,
     lanes_along_x,
-    product_words,
 )
-from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
+from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes, reached_by_few_lanes
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import FEWEST_LANES
@@ -50,8 +52,6 @@ _FIELD_OF_ELEMENT = re.compile(rb"\]\s*\.")
 _SPARSE = number(
     4.0, "bytes moved for each that is used", "", "our judgement: of smaller ones L1 keeps the rest"
 )
-# What tells that one side numbers rows or columns and the other is how many or how long they are.
-_TELLING = frozenset(("<", "<=", ">", ">=", "!=", "*"))
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -70,7 +70,10 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         name, stride = reached.parameter.name, reached.stride
         if not _is_row_apart(context, stride, reached.parameter.type):
             continue
-        if reached_by_few_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
+        if reached_by_elected_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
+            continue
+        few = reached_by_few_lanes(context, access)
+        if few and not _is_walked(context, access):
             continue
         reported.add(name)
         narrow = _may_be_narrow(context, access, stride)
@@ -80,10 +83,20 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"{' unless blocks are one thread wide' if narrow else ''}: {_cost(stride)}",
             "Let threadIdx.x run along the fastest index: exchange rows and columns in the layout or among the threads, or "
             "load the rows into shared memory with neighbouring threads on neighbouring elements.",
-            stride=_distance(stride), minor=narrow,
+            stride=_distance(stride), minor=narrow or few or is_of_steps(stride),
         )  # fmt: skip
     if context.function.matches(_FIELD_OF_ELEMENT) or context.function.matches(_MULTIPLE):
         yield from _parts_of_elements(context, reported)
+
+
+def _is_walked(context: RuleContext, access: Node) -> bool:
+    """Whether a loop counts the elements that *access* reaches: then a lane that is alone there takes many."""
+    loop = context.loop_around(access)
+    update = loop.part("update") if loop is not None else None
+    if update is None or not update.children:
+        return False
+    counter = context.at(update.children[0])
+    return counter in {context.at(n) for n in context.file.tree.below(access.children[1])}
 
 
 def _may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bool:
@@ -128,20 +141,10 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     if launched is not None and launched * (size or WORD) < _LONG_ROW:
         return False
     rows = {*stride.factors, "*".join(sorted("*".join(stride.factors).split("*")))}
-    compared = _compared(context)
-    return any(not compared.get(row, frozenset()).isdisjoint(stride.rest) for row in rows)
-
-
-def _compared(context: RuleContext) -> dict[str, set[str]]:
-    """Return what may number rows, by what the same expression says of how long they may be."""
-    if context.compared is None:
-        context.compared = {}
-        for node in context.function.nodes("binary_expression"):
-            if len(node.children) == 2 and context.file.operator(node) in _TELLING:
-                for side, bound in (node.children, node.children[::-1]):
-                    sides = context.compared.setdefault(product_words(context, bound), set())
-                    sides.add(_plain(context, side))
-    return context.compared
+    compared = compared_lengths(context)
+    return is_of_dimensions(context, stride) or any(
+        not compared.get(row, frozenset()).isdisjoint(stride.rest) for row in rows
+    )
 
 
 def _shortest_launched(context: RuleContext, stride: LaneStride) -> int | None:
@@ -158,19 +161,20 @@ def _shortest_launched(context: RuleContext, stride: LaneStride) -> int | None:
     return elements
 
 
-def _plain(context: RuleContext, node: Node) -> str:
-    return "".join(context.at(node).split())
-
-
 def _distance(stride: LaneStride) -> str:
     if not stride.factors:
         return f"{abs(stride.number)} elements"
-    return f"a row ({' * '.join(stride.factors)} elements)"
+    words = f"{' * '.join(stride.factors)} elements"
+    return words if is_of_steps(stride) else f"a row ({words})"
 
 
 def _cost(stride: LaneStride) -> str:
     if not stride.factors:
         return "each lane of a warp needs a sector of 32 bytes of its own."
+    if is_of_steps(stride):
+        return (
+            "a warp moves so many times as many sectors of 32 bytes, and at most one for each lane."
+        )
     return "with rows of 32 bytes or more, each lane of a warp needs a sector of its own."
 
 

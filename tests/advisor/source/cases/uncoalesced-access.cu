@@ -344,3 +344,32 @@ __global__ void taken_apart_in_a_loop(float *out, const float *in, int n, int wi
   while (id > n) id /= width;
   for (int k = 0; k < width; ++k) out[k] += in[id * width + k];
 }
+//---
+__global__ void flatten(int n, const float *x, float *out, int spatial, int layers, int forward) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int s = i % spatial;
+  i = i / spatial;
+  int c = i % layers, b = i / layers;
+  int from = b * layers * spatial + c * spatial + s, to = b * layers * spatial + s * layers + c;
+  if (forward) out[to] = x[from];  // expect: uncoalesced-access
+}
+__global__ void channels_last(float *out, const float *in, int channels, int height, int width) {
+  int plane = height * width, y = blockIdx.y, x = blockIdx.x;
+  for (int c = threadIdx.x; c < channels; c += blockDim.x)
+    out[(y * width + x) * channels + c] = in[c * plane + y * width + x];  // expect: uncoalesced-access
+}
+__global__ void neighbours(int *found, const float *x, int n, int most) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0, count = 0; k < n; ++k)
+    if (x[k] < x[i] && count == 0)
+      for (int l = 0; l < most; ++l) found[i * most + l] = k;  // expect: uncoalesced-access
+}
+__global__ void axpy(float *y, const float *x, int n, int offx, int incx, int incy) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i * incy] += x[offx + i * incx];
+}
+__global__ void strided(float *out, const float *in, int stride, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i * stride + blockIdx.y * width * stride];
+}
