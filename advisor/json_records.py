@@ -7,6 +7,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
@@ -33,7 +34,7 @@ def rebuilt(kind: type[T], data: Any, names: Mapping[str, Any], where: str = "")
     keys are ignored, so that a newer file can be read. Raises BadInput naming the field.
     """
     _expect(isinstance(data, dict), where, "an object", data)
-    hints = typing.get_type_hints(kind, localns={"Mapping": Mapping, **names})
+    hints = _hints(kind, tuple(names.items()))  # type: ignore[arg-type]  # mypy takes a class for unhashable
     values = {}
     for field in fields(kind):  # type: ignore[arg-type]  # kind is a dataclass by contract
         place = f"{where}.{field.name}" if where else field.name
@@ -43,6 +44,12 @@ def rebuilt(kind: type[T], data: Any, names: Mapping[str, Any], where: str = "")
             optional = field.default is not MISSING or field.default_factory is not MISSING
             _expect(optional, place, "given", None)
     return kind(**values)
+
+
+@lru_cache(maxsize=256)  # a file may hold thousands of records of one kind
+def _hints(kind: type[Any], names: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    """Return the types of the fields of *kind*."""
+    return typing.get_type_hints(kind, localns={"Mapping": Mapping, **dict(names)})
 
 
 def _value(hint: Any, data: Any, names: Mapping[str, Any], where: str) -> Any:

@@ -250,6 +250,7 @@ _FILES = {
     "jobs": Option(
         "N", "Processes that read one large file; 1 unless given.", v.whole(1, 64)
     ),
+    "no_cache": Option("", "Judge every file anew, and keep no result."),
     "all_gpus": Option("", "Answer for every GPU of the catalogue."),
     "describe": Option("FILE", "Kernels of a kernel.toml."),
     "ncu": Option("FILE", "Launches of Nsight Compute."),

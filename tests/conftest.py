@@ -39,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     _refuse_other_code(config.getoption(INSTALLED))
+    os.environ["GPUADVISE_CACHE"] = (
+        os.devnull
+    )  # results of lint are kept only where a test asks for it
     if config.getoption(INSTALLED):
         settings.load_profile("repeatable")
     if config.getoption(ORACLES):

@@ -10,6 +10,7 @@ import time
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated
 
+from gpuadvise.advisor.backends.content_cache import cache_folder
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path, without_commands
 from gpuadvise.advisor.source.observations import SUFFIXES
@@ -68,6 +69,7 @@ def command(
     jobs: Annotated[
         Text, pick("jobs", "Processes that read the files; one for each core unless given.")
     ] = None,
+    no_cache: Annotated[bool, pick("no_cache")] = False,
     runtime: Annotated[bool, pick("runtime")] = False,
     output: Annotated[Text, pick("output")] = None,
     engine: EngineName = None,
@@ -104,7 +106,10 @@ def command(
     notes: list[str] = []  # of what is left out on purpose
     spread = chosen_engine(engine, scheduler, task_time)
     engine_of_files = spread or processes(read("jobs", jobs))
-    linted = list(sources(files, rules, left=left, notes=notes, engine=engine_of_files))
+    cache = None if no_cache or spread else cache_folder()
+    linted = list(
+        sources(files, rules, left=left, notes=notes, engine=engine_of_files, cache=cache)
+    )
     lacking = [source.lacking for source in linted if source.lacking]
     if lacking and len(lacking) == len(linted):
         raise lacking[0]

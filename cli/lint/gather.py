@@ -31,11 +31,11 @@ from gpuadvise.advisor.source.observations import (
 )
 from gpuadvise.advisor.source.text import LARGEST, source_text
 from gpuadvise.cli.not_judged import NotJudged
-from gpuadvise.rules.source.lint import lint_cuda, lint_python
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from gpuadvise.advisor.backends.content_cache import ContentCache
     from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.source.language import SyntaxFault
     from gpuadvise.cli.lint.file_rules import FileRules
@@ -45,6 +45,7 @@ _BATCH = 100  # files that a worker reads together
 # A process starts in the time that some files of usual length take.
 _WORTH_PROCESS = 10
 _MOST_PROCESSES = 16
+_WORTH_KEEPING = 0.002  # seconds: what takes less is judged again sooner than it is kept and read
 _READING = ("gpuadvise.rules.source.lint", "gpuadvise.advisor.source.tree")
 # Folders that hold no sources of the project itself.
 _SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
@@ -82,6 +83,7 @@ def sources(
     left: list[NotJudged],
     notes: list[str],
     engine: TaskEngine,
+    cache: str | None = None,
 ) -> Iterator[SourceFile]:
     """Yield the files that *files* name, folders searched for SUFFIXES and C++ with device code in order of their names.
 
@@ -89,9 +91,12 @@ def sources(
     to *left*: files and folders below a named one that cannot be read, files that would take too
     long, code that the parser did not follow, HIP. *notes* name links to folders, which are not followed, and
     named files that the settings exclude, as hooks of commits name every file. The *engine* reads
-    them, and what it loses is not judged.
+    them, and what it loses is not judged. Results are kept in the folder *cache*.
     """
-    places = list(list_places(files, rules, notes))
+    places = [
+        place if isinstance(place, NotJudged) else place._replace(cache=cache)
+        for place in list_places(files, rules, notes)
+    ]
     results = engine.map(
         read_places,
         places,
@@ -115,6 +120,15 @@ class SourcePlace(NamedTuple):
     path: str
     select: frozenset[str]
     named: bool = True
+    cache: str | None = None  # the folder in which results are kept
+
+    def results(self) -> ContentCache | None:
+        """Return the results that are kept, None where none are."""
+        if self.cache is None or self.path == STDIN:
+            return None
+        from gpuadvise.advisor.backends.content_cache import ContentCache
+
+        return ContentCache(self.cache)
 
 
 def list_places(
@@ -150,20 +164,20 @@ def read_places(
 
 
 def _read_place(place: SourcePlace, left: list[NotJudged]) -> SourceFile | None:
-    path, select, named = place
+    path = place.path
     if path == STDIN:
         data = sys.stdin.buffer.read(LARGEST + 1)
         python = _is_python_content("standard input", data)
-        source = _parsed(STDIN, data, select, left, python=python)
+        source = _parsed(place, data, left, python=python)
         return _checked_python(source, data, left) if source.python else source
-    if not named:
+    if not place.named:
         try:
-            return _named_source(path, select, left)
+            return _source_of(place, left)
         except BadInput as error:
             left.append(_left_out(path, error.message))
             return None
     _refuse_other_kinds(path)
-    source = _named_source(path, select, left)
+    source = _source_of(place, left)
     # lint_python leaves a file that names no library of GPUs unparsed: it has no faults.
     return _checked_python(source, source.data, left) if source.python else source
 
@@ -231,14 +245,32 @@ def _read(path: str) -> bytes:
         raise unreadable(error, quoted_path(path)) from None
 
 
-def linted_source(path: str, data: bytes, select: Collection[str], *, python: bool) -> SourceFile:
-    """Return what *data*, the content of *path*, shows of the rules *select*."""
+def linted_source(
+    path: str,
+    data: bytes,
+    select: Collection[str],
+    *,
+    python: bool,
+    results: ContentCache | None = None,
+) -> SourceFile:
+    """Return what *data*, the content of *path*, shows of the rules *select*, or what *results* kept of that."""
     began = time.process_time()
-    if python:
-        linted = lint_python(data, path, select=select)
-    else:
-        build = UNKNOWN_BUILD if path == STDIN else build_of(path)
-        linted = lint_cuda(data, path, select=select, build=build)
+    build = UNKNOWN_BUILD if python or path == STDIN else build_of(path)
+    linted = None
+    if results is not None:
+        from gpuadvise.cli.lint import cache
+
+        key = cache.key_of(path, data, select, python=python, build=build)
+        linted = cache.kept(results, key, path)
+    if linted is None:
+        from gpuadvise.rules.source.lint import lint_cuda, lint_python
+
+        if python:
+            linted = lint_python(data, path, select=select)
+        else:
+            linted = lint_cuda(data, path, select=select, build=build)
+        if results is not None and time.process_time() - began > _WORTH_KEEPING:
+            cache.keep(results, key, linted)
     seconds = time.process_time() - began
     return SourceFile(path=path, data=data, linted=linted, python=python, seconds=seconds)
 
@@ -250,17 +282,18 @@ _OF_CUDA = re.compile(
 )
 
 
-def _named_source(path: str, select: Collection[str], left: list[NotJudged]) -> SourceFile:
-    """Return what the file *path* shows; raises BadInput for one that is no source."""
+def _source_of(place: SourcePlace, left: list[NotJudged]) -> SourceFile:
+    """Return what the file *place* shows; raises BadInput for one that is no source."""
+    path = place.path
     data, name = _read(path), path.lower()
     if name.endswith(NOTEBOOK):
         notebook = read_notebook(data, path)
-        source = _parsed(path, notebook.code, select, left, python=True)
+        source = _parsed(place, notebook.code, left, python=True)
         return replace(source, cells=notebook.cells)
     python = _is_python(path)
     if not name.endswith((*SUFFIXES, *CPP)):
         python = _is_python_content(path, data)
-    return _parsed(path, data, select, left, python=python)
+    return _parsed(place, data, left, python=python)
 
 
 def _is_python_content(name: str, data: bytes) -> bool:
@@ -274,12 +307,11 @@ def _is_python_content(name: str, data: bytes) -> bool:
     return python
 
 
-def _parsed(
-    path: str, data: bytes, select: Collection[str], left: list[NotJudged], *, python: bool
-) -> SourceFile:
+def _parsed(place: SourcePlace, data: bytes, left: list[NotJudged], *, python: bool) -> SourceFile:
     """Return what *data* shows; what could not be parsed or judged shows nothing, and *left* says so."""
+    path = place.path
     try:
-        source = linted_source(path, data, select, python=python)
+        source = linted_source(path, data, place.select, python=python, results=place.results())
     except TooCostly as error:
         left.append(_left_out(path, error.message))
         return _whole_unparsed(path, data, python=python)

@@ -1,0 +1,85 @@
+"""What lint saw in a file, kept by all that it depends on: content, path, build, rules and this program.
+
+A file is judged by itself and by what the build files say of it, so nothing else can make a kept result
+wrong; headers are not read. Results are JSON, of which only values of the declared types are taken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import gpuadvise
+from gpuadvise.advisor import source as readers
+from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import plain, rebuilt
+from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange, TextEdit
+from gpuadvise.advisor.source.linted_file import LintedFile
+from gpuadvise.advisor.source.suppressions import Suppression
+from gpuadvise.rules import source as rules
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from gpuadvise.advisor.backends.content_cache import ContentCache
+    from gpuadvise.advisor.source.build import Build
+
+_PARSERS = ("tree-sitter", "tree-sitter-cuda")
+
+
+def key_of(path: str, data: bytes, select: Collection[str], *, python: bool, build: Build) -> str:
+    """Return the digest of all that decides what lint sees in *data*, the content of *path*."""
+    told = [
+        *program(), path, str(python), str(build.fast_math), *map(str, sorted(build.definitions.items())),
+        "rules", *sorted(select),
+    ]  # fmt: skip
+    digest = sha256(json.dumps(told).encode())
+    digest.update(sha256(data).digest())
+    return digest.hexdigest()
+
+
+@cache
+def program() -> tuple[str, ...]:
+    """Return what tells this program from others: versions, and the files that read and judge sources."""
+    return (gpuadvise.__version__, sys.version, *map(_version, _PARSERS), *_own_files())
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _own_files() -> Iterator[str]:
+    """Yield name, size and time of each module: in a checkout they change without a new version."""
+    for package in (readers, rules):
+        for folder in package.__path__:
+            for here, _, names in sorted(os.walk(folder)):
+                for name in sorted(names):
+                    if name.endswith(".py"):
+                        status = os.stat(os.path.join(here, name))
+                        yield f"{name} {status.st_size} {status.st_mtime_ns}"
+
+
+def kept(cache: ContentCache, key: str, path: str) -> LintedFile | None:
+    """Return what was kept as *key*, None where nothing usable was."""
+    content = cache.get(key)
+    if content is None:
+        return None
+    names = {kind.__name__: kind for kind in (Diagnostic, SourceRange, Suppression, TextEdit)}
+    try:
+        linted = rebuilt(LintedFile, json.loads(content), names)
+    except (BadInput, ValueError, TypeError, RecursionError):
+        return None
+    return linted if linted.file == path else None
+
+
+def keep(cache: ContentCache, key: str, linted: LintedFile) -> None:
+    """Keep *linted* as *key*."""
+    cache.put(key, json.dumps(plain(linted), separators=(",", ":")).encode())
