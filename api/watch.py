@@ -263,12 +263,14 @@ class _Numba(_Recorder):
             return None
         import json
 
+        from gpuadvise.advisor.binaries.names import demangle
+
         path = os.path.join(folder, "watch.ndjson")
         gpu = _gpu_of_numba()
         with open(path, "w", encoding="utf-8") as file:
             for launch in self._launches:
                 record = {
-                    "name": inert(launch.name),
+                    "name": inert(demangle(launch.name) or launch.name),
                     "gpu": gpu,
                     "regs": launch.regs,
                     "block": "x".join(map(str, launch.block)),

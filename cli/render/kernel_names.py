@@ -26,6 +26,7 @@ _CUT = "…"
 # Angle brackets that open no template arguments.
 _TOKEN = r"operator\s*(?:<=>|<<=?|>>=?|->\*?|<=?|>=?)|->|[<>()]|[^<>()\-o]+|."
 _HEAD = r"[^<(]*"
+_ABI_TAGS = r"\[abi:\w*\]"
 
 
 def room(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> int | None:
@@ -78,7 +79,8 @@ def shortened(names: Sequence[str], longest: int = LONGEST) -> list[str]:
 
 
 def _folded(name: str, longest: int) -> str:
-    """Return *name* with as few brackets emptied as make it fit."""
+    """Return *name* with as few brackets emptied as make it fit, and without the tags of Numba's kernels."""
+    name = re.sub(_ABI_TAGS, "", name)
     for depth, parameters in ((None, False), (None, True), (1, True), (0, True)):
         text = _fold(name, depth, parameters=parameters)
         if len(text) <= longest:

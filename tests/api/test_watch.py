@@ -142,6 +142,7 @@ def test_numba_tells_launches_and_no_times(numba: ModuleType) -> None:
             Kernel().launch((), (8, 1, 1), (100, 1, 1), 0, 2048)
     assert (Kernel.launch, Kernel.launched) == (before, 3)
     assert w.advice.input["files"][0].endswith("watch.ndjson")
+    assert str(w).startswith("__main__::add ")
     assert {"partial-warp", "underfilled-device"} & {finding.rule for finding in w.findings}
     assert w.advice.device is not None
     assert w.advice.device.name == "NVIDIA H200 SXM 141 GB"

@@ -25,6 +25,11 @@ def test_parameters_go_before_template_arguments() -> None:
     assert shortened([flags]) == ["f<…>(…)"]
 
 
+def test_tags_of_numba_are_not_shown() -> None:
+    name = f"__main__::add[abi:v1][abi:{'cw51cXTL' * 20}](Array<float, 1, C, mutable, aligned>)"
+    assert shortened([name]) == ["__main__::add(Array<float, 1, C, mutable, aligned>)"]
+
+
 def test_what_differs_stays_where_the_rest_is_the_same() -> None:
     short = shortened([ELEMENTWISE.format(kind) for kind in ("float", "double")])
     assert [("float" in text, "double" in text) for text in short] == [(True, False), (False, True)]
