@@ -14,12 +14,13 @@ from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.sources import OLD_GUIDE
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
-sys.path.insert(0, str(DOCS))  # where it finds gallery.py
 SPEC = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
 assert SPEC is not None
 assert SPEC.loader is not None
 generate = importlib.util.module_from_spec(SPEC)
+sys.path.insert(0, str(DOCS))  # where it finds gallery.py
 SPEC.loader.exec_module(generate)
+sys.path.remove(str(DOCS))
 PAGES: dict[str, str] = generate.pages()
 PICTURES: dict[str, bytes] = generate.gallery.pictures()
 
