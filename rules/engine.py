@@ -190,7 +190,7 @@ def _tunes(line: RuleLine) -> bool:
 def _folded(lines: list[RuleLine], head: str) -> list[RuleLine]:
     """Return *lines* with all advice that folds into *head* in its first, the others as its evidence.
 
-    It stands where one of them knows a line. What the first rule says of other places, or other copies, stays.
+    What the first rule says of other places, or other copies, stays.
     """
     members = [
         line
@@ -212,19 +212,12 @@ def _folded(lines: list[RuleLine], head: str) -> list[RuleLine]:
         first,
         evidence=tuple(dict.fromkeys((*first.evidence, *evidence))),
         also=tuple(dict.fromkeys((*first.also, *(line.rule.id for line in followers)))),
-        location=_first_line(first, *rest),
     )
     if foremost.rule.family is Family.COPIES:
         joined = _in_turn(joined, followers)
     line = RuleLine(rule=foremost.rule, outcome=joined)
     folded = set(map(id, followers))
     return [line if member is foremost else member for member in lines if id(member) not in folded]
-
-
-def _first_line(first: Advice, *others: Advice) -> Location | None:
-    """Return where *first* is, or the first of *others* with a line where it has none."""
-    places = (advice.location for advice in (first, *others))
-    return next((place for place in places if place and place.line is not None), first.location)
 
 
 # Bounded by a run without any copies, which the steps of another finding do not reach.

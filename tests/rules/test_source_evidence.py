@@ -53,7 +53,8 @@ def test_an_array_in_local_memory_is_one_finding_at_its_line() -> None:
     alone = run(RULES, replace(framed, observations=(array,)))
     (finding,) = (f for f in alone.findings if f.rule.id in ARRAYS)
     assert finding.rule.id == "local-arrays"
-    assert finding.advice.also == ("indexed-local-arrays",)
+    assert "float taps[256]" in finding.message
+    assert finding.advice.action.startswith("Keep it in shared memory")
     assert finding.advice.location is not None
     assert (finding.advice.location.file, finding.advice.location.line) == ("k.cu", 3)
     sources = {item.source: item.value for item in finding.advice.evidence}

@@ -19,7 +19,7 @@ from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.advice import Advice, Evidence, Gain, GainKind, Verdict
+from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.guide.memory.dependent_loads import follows_chains
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
     from gpuadvise.advisor.facts.limiter import Limiter
-    from gpuadvise.advisor.memory.coalescing import AccessCost as Cost
     from gpuadvise.advisor.memory.remedies import Remedy
 
 # What "neighbouring lanes, neighbouring elements" comes down to in code.
@@ -74,7 +73,10 @@ def _described(access: Access, device: Device) -> Advice | None:
             + (f" L1 keeps the {show_bytes(access.array_bytes or 0)} of the array." if kept else "")
         ),
         action=_remedy(better) if better else _gather(cost.ideal_sectors),
-        evidence=_evidence(cost),
+        evidence=(
+            derived("sectors per request", moved, "sectors"),
+            derived("bytes used / bytes moved", used, "share"),
+        ),
         gain=Gain(
             kind=GainKind.GLOBAL_TRAFFIC,
             upper_bound=moved / cost.ideal_sectors,
@@ -93,13 +95,6 @@ def _gather(ideal: int) -> str:
     return (
         "Read through shared memory: load rows with neighbouring threads on neighbouring words "
         f"({plural(ideal, 'sector')}), then gather there."
-    )
-
-
-def _evidence(cost: Cost) -> tuple[Evidence, ...]:
-    return (
-        derived("sectors per request", cost.distinct_sectors, "sectors"),
-        derived("bytes used / bytes moved", cost.cached_efficiency, "share"),
     )
 
 

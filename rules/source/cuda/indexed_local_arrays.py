@@ -164,5 +164,4 @@ RULE = source_rule(
     citations=(programming_guide("Local Memory"),),
     seen="float values[256]",
     action=_ACTION,
-    folds_into="local-arrays",
 )
