@@ -8,10 +8,9 @@ with each program left out in turn, against what its repairs won.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.advice import GainKind
 
 if TYPE_CHECKING:
@@ -87,7 +86,6 @@ EXPONENTS: dict[str, GainExponents] = {
 OTHER_RULES = GainExponents(low=0.39, median=0.76, high=0.94)
 # Gains of these are times of the kernel itself.
 OF_A_KERNEL = frozenset({GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT, GainKind.GLOBAL_TRAFFIC})
-_SOURCE = "labelled launches with a measured repair, tests/truth"
 
 
 def exponents_of(*names: str) -> GainExponents:
@@ -111,22 +109,3 @@ def expected_gain(names: Sequence[str], gain: Gain | None, *, counted: bool) -> 
     if gain.kind not in OF_A_KERNEL:
         return None
     return expectation(exponents_of(*names), gain.upper_bound)
-
-
-def exponents_object(*names: str) -> dict[str, object]:
-    """Return the numbers that decide what is expected of the rule of these *names*, as JSON values."""
-    return {**asdict(exponents_of(*names)), "unit": "power of the bound", "source": _SOURCE}
-
-
-def exponents_sentence(*names: str) -> str:
-    """Return the same as a sentence."""
-    exponents = exponents_of(*names)
-    of = (
-        f"{plural(exponents.repairs, 'repair')} of {plural(exponents.programs, 'program')}"
-        if exponents.repairs
-        else "repairs of other faults, for none of this one was measured"
-    )
-    return (
-        f"the bound to the power of {exponents.median:g}; of 8 in 10 repairs to that of {exponents.low:g} to "
-        f"{exponents.high:g} ({_SOURCE}: {of})"
-    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.facts.library_kernels import base_name
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Confidence, Failed, GainKind, Location, Missing
 from gpuadvise.rules.after_repair import Repair, next_limit, together
@@ -401,25 +401,6 @@ def _rank(line: RuleLine, *, counted: bool) -> tuple[bool, bool, bool, int, int,
     return Finding(rule=line.rule, advice=line.outcome, counted=counted).rank()
 
 
-_MEASURE_AGAIN = "and measure again before you turn to the low-priority ones."
-
-
-def order_note(findings: Iterable[Finding]) -> str | None:
-    """Return the guide's request to settle high priorities first, where it applies.
-
-    Other findings may stand before them, for they win more of the run: the order is then the
-    one to keep. Best Practices Guide, "Recommendations and Best Practices": lower priorities wait until
-    the higher ones have been dealt with.
-    """
-    ranks = [finding.priority for finding in findings if not finding.rule.process]
-    urgent = ranks.count(Priority.HIGH)
-    if not urgent or Priority.LOW not in ranks:
-        return None
-    if any(rank is not Priority.HIGH for rank in ranks[:urgent]):
-        return f"Take them in this order, {_MEASURE_AGAIN}"
-    return f"Settle the {plural(urgent, 'high-priority finding')} first, {_MEASURE_AGAIN}"
-
-
 def finding_id(rule: str, file: str | None, kernel: str | None) -> str:
     """Return what a finding is known by from one answer to the next, whatever its line and numbers.
 
@@ -431,92 +412,3 @@ def finding_id(rule: str, file: str | None, kernel: str | None) -> str:
     last = (file or "").replace("\\", "/").rpartition("/")[2]
     key = f"{last}\0{name}".encode(errors="replace")
     return f"{rule}-{crc32(key):08x}"
-
-
-def finding_object(finding: Finding) -> dict[str, object]:
-    """Return *finding* with the fields, in the order, of every ``findings`` list."""
-    rule, advice = finding.rule, finding.advice
-    return {
-        "id": finding.id,
-        "rule": rule.id,
-        "topic": str(rule.topic),
-        "category": str(finding.category),
-        "priority": str(finding.priority),
-        "guide_priority": str(rule.priority),
-        "confidence": str(finding.confidence),
-        "title": rule.title,
-        "message": finding.message,
-        "action": advice.action,
-        "evidence": [asdict(item) for item in advice.evidence],
-        "gain": gain_object(finding),
-        "location": _location(finding),
-        "citation": asdict(rule.citations[0]),
-        "also": list(advice.also),
-        "launches": finding.launches,
-        "worse_than": finding.worse_than,
-        "shape": shape_object(finding.shape),
-    }
-
-
-def gain_object(finding: Finding) -> dict[str, object] | None:
-    """Return what *finding* can win as JSON values: the most, what is likely, and both of the run."""
-    gain = finding.advice.gain
-    if gain is None:
-        return None
-    likely, of_run = finding.expectation, finding.expectation_of_run
-    return {
-        "kind": gain.kind,
-        "upper_bound": gain.upper_bound,
-        "how": gain.how,
-        "of": _subject(gain.kind),
-        "expected": likely.expected if likely else None,
-        "low": likely.low if likely else None,
-        "high": likely.high if likely else None,
-        "upper_bound_of_run": finding.bound_of_run,
-        "expected_of_run": of_run.expected if of_run else None,
-        "low_of_run": of_run.low if of_run else None,
-        "high_of_run": of_run.high if of_run else None,
-    }
-
-
-def together_object(report: Report) -> dict[str, object] | None:
-    """Return what the findings of *report* win together, as JSON values."""
-    joint = report.together
-    if joint is None:
-        return None
-    return {"findings": joint.findings, **asdict(joint.expected), "upper_bound": joint.upper_bound}
-
-
-def _subject(kind: GainKind) -> str:
-    """Return whose time a gain of *kind* shortens, else the kind itself."""
-    if kind in OF_A_KERNEL:
-        return "kernel"
-    return "run" if kind == GainKind.RUN_TIME else kind
-
-
-def _location(finding: Finding) -> dict[str, object] | None:
-    """Return where *finding* is; what was profiled is in its report."""
-    place = finding.advice.location
-    if place is None:
-        return None
-    return {**asdict(place), "file": finding.file}
-
-
-def shape_object(shape: ProfiledShape | None) -> dict[str, object] | None:
-    """Return *shape* with the fields of a profiled launch in answers."""
-    return asdict(shape) if shape else None
-
-
-def not_evaluated_objects(report: Report) -> list[dict[str, object]]:
-    """Return the rules that lacked evidence, with how to supply each missing fact."""
-    return [
-        {"rule": rule.id, "missing": [item.fact for item in missing], "how": _how(missing)}
-        for rule, missing in report.not_evaluated
-    ]
-
-
-def _how(missing: tuple[Missing, ...]) -> str:
-    """Return how to supply what is missing; of alternatives, each after an ``Or``."""
-    needed = " ".join(dict.fromkeys(item.how for item in missing if not item.alternative))
-    either = " Or: ".join(dict.fromkeys(item.how for item in missing if item.alternative))
-    return " ".join(filter(None, (needed, either)))

@@ -22,16 +22,11 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.expectation import exponents_of
 from gpuadvise.rules.model import GainKind, Priority
-from gpuadvise.rules.report import (
-    ProfiledShape,
-    finding_object,
-    order_note,
-    shape_object,
-    together_object,
-)
+from gpuadvise.rules.report import ProfiledShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

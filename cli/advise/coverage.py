@@ -25,7 +25,8 @@ from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.blocks import Heading, Line, Tone
-from gpuadvise.rules.report import lacks, not_evaluated_objects
+from gpuadvise.cli.findings import not_evaluated_objects
+from gpuadvise.rules.report import lacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -25,9 +25,9 @@ from gpuadvise.cli.blocks import (
 from gpuadvise.cli.device.connections import label
 from gpuadvise.cli.doctor.evaluate import CheckStatus, DoctorCheck
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.findings import finding_object
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.rules.model import Priority
-from gpuadvise.rules.report import finding_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

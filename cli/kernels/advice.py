@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.evidence.code import kernel_facts
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.cli.findings import finding_object, not_evaluated_objects
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Kind
-from gpuadvise.rules.report import finding_object, not_evaluated_objects, of_file
+from gpuadvise.rules.report import of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

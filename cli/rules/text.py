@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
+from gpuadvise.cli.findings import finding_object
+from gpuadvise.cli.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.deciding import numbers_of
-from gpuadvise.rules.expectation import exponents_object, exponents_sentence
-from gpuadvise.rules.explain import Explanation, Shown, needs_of
+from gpuadvise.rules.expectation import exponents_of
 from gpuadvise.rules.model import Family, Priority, Topic
-from gpuadvise.rules.report import finding_object
 from gpuadvise.rules.source import CUDA_RULES, PYTHON_RULES, cuda_check, python_check
 from gpuadvise.rules.source.model import BeforeAfter
 
@@ -172,3 +173,25 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
     yield Heading("Sources")
     for citation in rule.citations:
         yield Line(f"{citation.document}, {citation.section}: {citation.url}")
+
+
+_OF_REPAIRS = "labelled launches with a measured repair, tests/truth"
+
+
+def exponents_object(*names: str) -> dict[str, object]:
+    """Return the numbers that decide what is expected of the rule of these *names*, as JSON values."""
+    return {**asdict(exponents_of(*names)), "unit": "power of the bound", "source": _OF_REPAIRS}
+
+
+def exponents_sentence(*names: str) -> str:
+    """Return the same as a sentence."""
+    exponents = exponents_of(*names)
+    of = (
+        f"{plural(exponents.repairs, 'repair')} of {plural(exponents.programs, 'program')}"
+        if exponents.repairs
+        else "repairs of other faults, for none of this one was measured"
+    )
+    return (
+        f"the bound to the power of {exponents.median:g}; of 8 in 10 repairs to that of {exponents.low:g} to "
+        f"{exponents.high:g} ({_OF_REPAIRS}: {of})"
+    )

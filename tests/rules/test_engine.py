@@ -8,6 +8,7 @@ import pytest
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Scaling
 from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.cli.findings import finding_object, not_evaluated_objects, order_note
 from gpuadvise.rules.engine import judge, run
 from gpuadvise.rules.model import (
     PASSED,
@@ -29,7 +30,7 @@ from gpuadvise.rules.model import (
     Verdict,
 )
 from gpuadvise.rules.relations import RelationError, related
-from gpuadvise.rules.report import finding_id, finding_object, not_evaluated_objects, order_note
+from gpuadvise.rules.report import finding_id
 from gpuadvise.rules.select import rule_named, selected
 from gpuadvise.rules.sources import guide
 

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuadvise.cli.rules.text import exponents_object, exponents_sentence
 from gpuadvise.rules.expectation import (
     EXPONENTS,
     OTHER_RULES,
     Expectation,
     expectation,
     expected_gain,
-    exponents_object,
     exponents_of,
-    exponents_sentence,
     in_run,
 )
 from gpuadvise.rules.guide import RULES
