@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.backends.user_files import kept_pipes
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit, FailOn
     from gpuadvise.cli.formats import Output
@@ -219,6 +220,50 @@ def _notes_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
+class JudgedKernels(NamedTuple):
+    """What was made of each kernel, in the order of the evidence."""
+
+    reports: list[Report]
+    profiler: list[tuple[str | None, ProfilerRule]]  # rules of Nsight Compute that ask for a change
+    facts: list[Facts]  # of pages, which alone have a place for them
+    figures: list[LedgerFigures]  # of ledgers
+
+
+def _judged(
+    evidence: GatheredEvidence, judge: Judge, *, as_ledger: bool, draws: bool
+) -> JudgedKernels:
+    """Judge every kernel of *evidence*; raises BadInput where a line of it is none, or none is there."""
+    judged = JudgedKernels([], [], [], [])
+    if as_ledger:
+        from gpuadvise.rules.ledger import figures_of
+    for kernel in evidence.kernels():
+        if isinstance(kernel, BadLine):
+            raise kernel.error
+        judged.reports.append(judge.report(kernel))
+        if draws:
+            judged.facts.append(kernel.facts)
+        if as_ledger:
+            judged.figures.append(figures_of(kernel.facts))
+        own = kernel.facts.profile.rules if kernel.facts.profile else ()
+        judged.profiler.extend((kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING)
+    if not judged.reports:
+        raise _no_kernel(evidence)
+    return judged
+
+
+def _no_kernel(evidence: GatheredEvidence) -> Exception:
+    """Return why *evidence* has nothing to advise on."""
+    if evidence.passed_over:
+        return evidence.unmatched()
+    if evidence.reading.damage:
+        names = and_list([quoted_path(path) for path in evidence.files], "or")
+        return unreadable(names, evidence.reading.damage)
+    return BadInput(
+        "The files hold no kernel to advise on.",
+        hint=" ".join(evidence.notes) or "gpuadvise kernels FILE says what is in a binary.",
+    )
+
+
 def _whole(
     call: Call,
     evidence: GatheredEvidence,
@@ -228,33 +273,9 @@ def _whole(
     as_ledger: bool = False,
     draws: bool = False,
 ) -> Answer:
-    reports: list[Report] = []
-    profiler = []
-    drawn: list[Facts] = []  # what only a page has a place for
-    figures: list[LedgerFigures] = []
-    if as_ledger:
-        from gpuadvise.rules.ledger import figures_of
-    for kernel in evidence.kernels():
-        if isinstance(kernel, BadLine):
-            raise kernel.error
-        reports.append(judge.report(kernel))
-        if draws:
-            drawn.append(kernel.facts)
-        if as_ledger:
-            figures.append(figures_of(kernel.facts))
-        own = kernel.facts.profile.rules if kernel.facts.profile else ()
-        profiler += [(kernel.facts.kernel, rule) for rule in own if rule.kind in _ASKING]
-    if not reports:
-        if evidence.passed_over:
-            raise evidence.unmatched()
-        if evidence.reading.damage:
-            names = and_list([quoted_path(path) for path in evidence.files], "or")
-            raise unreadable(names, evidence.reading.damage)
-        raise BadInput(
-            "The files hold no kernel to advise on.",
-            hint=" ".join(evidence.notes) or "gpuadvise kernels FILE says what is in a binary.",
-        )
-    reports = said_once(reports)
+    """Return the answer about all of *evidence* at once."""
+    judged = _judged(evidence, judge, as_ledger=as_ledger, draws=draws)
+    reports = said_once(judged.reports)
     if call.given.get("total_time") is not None:
         _check_run(reports, evidence.notes)
     check_threshold_reachable(reports, limit)
@@ -275,7 +296,7 @@ def _whole(
         limit=read("limit", call.given.get("limit")),
         hot=evidence.read.hot_kernels() or tuple(each.kernel for each in reports if each.kernel),
         profiler_rules=tuple(
-            sorted(profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))
+            sorted(judged.profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))
         ),
     )
     notes = (*evidence.notes, *damage_notes(evidence.reading.damage))
@@ -283,14 +304,14 @@ def _whole(
     if draws:
         from gpuadvise.cli.advise.pictures import pictures
 
-        return said._replace(pictures=lambda: pictures(evidence.read.runs, drawn))
+        return said._replace(pictures=lambda: pictures(evidence.read.runs, judged.facts))
     if not as_ledger:
         return said
     from gpuadvise.cli.advise.ledger import ledger_answer
 
     return ledger_answer(
         advised,
-        figures,
+        judged.figures,
         shares(reports, beside),
         evidence.read.runs,
         inputs=call.shown,

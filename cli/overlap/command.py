@@ -26,7 +26,10 @@ from gpuadvise.cli.overlap.request import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.timelines.timeline import Timeline
     from gpuadvise.advisor.transfers.overlap import Overlap
     from gpuadvise.advisor.transfers.pipeline import StagedWork
 
@@ -87,18 +90,20 @@ def command(
         (None, []) if from_timeline is None else timeline_of_copies(from_timeline, typed)
     )
     traced_gpu = None if timeline is None else timeline.device
-    if traced_gpu is None or gpu or cc or device or snapshot:
-        choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
-    else:
-        choice = Choice(device=traced_gpu)
+    named = gpu or cc or device or snapshot
+    choice = (
+        Choice(device=traced_gpu)
+        if traced_gpu is not None and not named
+        else choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    )
     stored = chosen_calibration(NONE if changes.link_given else calibration, choice)
     link = model(choice.device, changes, stored.links)
     traced = None if timeline is None else staged_as_traced(timeline, link)
-    if traced is None:
-        staged_work = work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable)
-    else:
-        staged_work = traced.work
-        link = link if changes.link_given else traced.link
+    if traced is not None and not changes.link_given:
+        link = traced.link
+    staged_work = (
+        work(h2d=h2d, kernel=kernel, d2h=d2h, pageable=pageable) if traced is None else traced.work
+    )
     prediction = overlap(
         staged_work,
         link,
@@ -122,15 +127,7 @@ def command(
     )
     if plot is not None:
         _save_picture(plot, case)
-    staging = case.overlap.requested or case.overlap.best
-    code, failed = fails_under(
-        "of the speed that the busiest lane allows",
-        case.overlap.floor / staging.seconds if staging.seconds else None,
-        read("fail_under", fail_under),
-        "Give what is to overlap: --h2d, --kernel, --d2h.",
-    )
-    if fail_under is not None and timeline is not None and timeline.notes and code is Exit.RAN:
-        code = Exit.UNAVAILABLE  # what was left out of the recording may be copies
+    code, failed = _gate(case, fail_under, timeline)
     return Answer(
         command="overlap",
         device=device_block(case.device),
@@ -158,6 +155,22 @@ def _pieces(chunks: str | None, streams: int | None) -> int | None:
     if pieces and (streams is None or pieces < streams):
         raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
     return pieces
+
+
+def _gate(
+    case: OverlapCase, least: str | None, timeline: Timeline | None
+) -> tuple[Exit, Sequence[str]]:
+    """Return the exit code under ``--fail-under`` *least*, and why it is not 0."""
+    staging = case.overlap.requested or case.overlap.best
+    code, failed = fails_under(
+        "of the speed that the busiest lane allows",
+        case.overlap.floor / staging.seconds if staging.seconds else None,
+        read("fail_under", least),
+        "Give what is to overlap: --h2d, --kernel, --d2h.",
+    )
+    if least is not None and timeline is not None and timeline.notes and code is Exit.RAN:
+        code = Exit.UNAVAILABLE  # what was left out of the recording may be copies
+    return code, failed
 
 
 def _save_picture(path: str, case: OverlapCase) -> None:
