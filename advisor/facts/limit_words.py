@@ -177,6 +177,25 @@ def limit_sentence(limiter: Limiter | None) -> str:
             return (
                 f"Issue slots are {show_share(limiter.share)} busy: only fewer instructions help."
             )
+        case AtRoof():
+            return _roof_sentence(limiter)
+        case LatencyBound(starts=float(starts)):
+            return (
+                f"Block starts: {show_number(starts / 1e9)} blocks per ns, about as many as a GPU of this kind starts, and "
+                f"{_wait_words(limiter)}: give each block more to do, several elements per thread."
+            )
+        case LatencyBound():
+            return (
+                f"Latency: {_wait_words(limiter)}, and no unit is at its roof "
+                f"({unit_words(limiter.unit)} at {show_share(limiter.busy)})."
+            )
+        case other:
+            assert_never(other)
+
+
+def _roof_sentence(limiter: AtRoof) -> str:
+    """Return which unit is at its roof, and what helps there."""
+    match limiter:
         case AtRoof(unit=Unit.L2, for_loads=float(waiting)):
             return (
                 f"The L2 cache is {show_share(limiter.share)} busy with what streams through it, and "
@@ -204,22 +223,10 @@ def limit_sentence(limiter: Limiter | None) -> str:
                 f"Device memory is {show_share(share)} busy, of about {show_share(BY_LOADS)} that loads reach: "
                 "fewer bytes help."
             )
-        case AtRoof():
+        case _:
             helps = _HELPS.get(limiter.unit, "only less work for it, or another unit, helps")
             words = unit_words(limiter.unit)
             return f"{words[0].upper()}{words[1:]} is {show_share(limiter.share)} busy: {helps}."
-        case LatencyBound(starts=float(starts)):
-            return (
-                f"Block starts: {show_number(starts / 1e9)} blocks per ns, about as many as a GPU of this kind starts, and "
-                f"{_wait_words(limiter)}: give each block more to do, several elements per thread."
-            )
-        case LatencyBound():
-            return (
-                f"Latency: {_wait_words(limiter)}, and no unit is at its roof "
-                f"({unit_words(limiter.unit)} at {show_share(limiter.busy)})."
-            )
-        case other:
-            assert_never(other)
 
 
 def _by_few(warps: float) -> str:
