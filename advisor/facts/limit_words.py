@@ -35,8 +35,8 @@ _UNITS: dict[str, str] = {
     Unit.ADU: "the address-divergence pipe",
     CounterGroup.PIPES: "the pipes of the SM",
     CounterGroup.STALLS: "what warps wait for",
-    Unit.COMPUTE: "a pipe of the SM that the page does not name",
-    Unit.MEMORY: "a unit of the memory system that the page does not name",
+    Unit.COMPUTE: "a pipe of the SM that the profile does not name",
+    Unit.MEMORY: "a unit of the memory system that the profile does not name",
 }
 
 COPIES_REACH = number(

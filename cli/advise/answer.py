@@ -591,6 +591,10 @@ _UNCOUNTED = (
     "gains are bounded less closely. Give the report itself (report.ncu-rep), or its raw page "
     "(ncu --import report.ncu-rep --csv --page raw)."
 )
+_UNCOUNTED_REPORT = (
+    "The report counts no requests to memory: atomics, local memory and narrow loads show less in it, and "
+    "gains are bounded less closely. Record with ncu --set full -o report ./app."
+)
 # More than any GPU has SMs, which a grid of one block can win: the units are all but idle, and say nothing.
 _BEYOND_USE = 250
 # What a gain of each kind is called where no more than its bound is known; of others, that times its name.
@@ -773,6 +777,11 @@ def _times(finding: Finding) -> str:
     return f"  x {finding.launches:,} launches" if finding.launches > 1 else ""
 
 
+def _is_of_report(report: Report) -> bool:
+    """Return whether the launches of *report* come from a report of Nsight Compute, and not from a page of one."""
+    return ".ncu-rep" in ((report.shape and report.shape.file) or "")
+
+
 def _note(finding: Finding) -> Iterator[Block]:
     yield Line("")
     yield Line(f"Note: {finding.rule.title}  [{finding.rule.id}]", Tone.STRONG)
@@ -792,8 +801,10 @@ def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block
         yield Line(f"{plural(advised.known, 'finding')} of the baseline left out.")
     for rule, error in advised.failures:
         yield Line(f"The rule {rule} broke: {error}", Tone.BAD)
-    if any(report.uncounted for report in advised.reports):
-        yield Line(_UNCOUNTED, Tone.FAINT)
+    uncounted = [report for report in advised.reports if report.uncounted]
+    if uncounted:
+        whole = all(map(_is_of_report, uncounted))
+        yield Line(_UNCOUNTED_REPORT if whole else _UNCOUNTED, Tone.FAINT)
     yield from lacking_blocks(
         advised.reports, advised.coverage, advised.hot, everything=advised.everything
     )

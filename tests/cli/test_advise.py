@@ -434,6 +434,15 @@ def test_a_page_without_counts_names_the_one_with_them(cli) -> None:
         assert said not in cli("advise", str(RECORDED / f"{kernel}_raw.csv")).out.replace("\n", " ")
 
 
+def test_a_report_without_counts_is_not_asked_for_itself(cli) -> None:
+    report = Path(__file__).parent.parent / "fuzz" / "corpus" / "report" / "small.ncu-rep"
+    out = cli("advise", str(report)).out.replace("\n", " ")
+    assert "The report counts no requests to memory" in out
+    assert "Record with ncu --set full" in out
+    assert "Give the report itself" not in out
+    assert "page" not in out
+
+
 @pytest.mark.parametrize("page", ["details", "raw"])
 def test_a_profile_finds_what_each_kernel_was_written_to_show(page: str, cli, golden) -> None:
     ran = cli("advise", "--ncu", str(RECORDED / f"hand_{page}.csv"), "--format", "csv")
