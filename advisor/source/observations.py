@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.code import Observation
@@ -18,7 +19,13 @@ OTHER_SUFFIXES = (
     ".csv", ".html", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
     ".xml", ".yaml", ".yml",
 )  # fmt: skip
+_TESTS = r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|bench[^/]*|[^/]*_test|conftest)\.py$"
 _DEVICE_CODE = (b"__global__", b"__device__")
+
+
+def is_test_name(file: str) -> bool:
+    """Whether the name of a Python *file* says that it tests or measures other code."""
+    return re.search(_TESTS, file.replace("\\", "/")) is not None
 
 
 def holds_device_code(data: bytes) -> bool:

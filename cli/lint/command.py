@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from gpuadvise.advisor.backends.content_cache import cache_folder
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path, without_commands
-from gpuadvise.advisor.source.observations import SUFFIXES
+from gpuadvise.advisor.source.observations import SUFFIXES, is_test_name
 from gpuadvise.advisor.source.text import most_seconds
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
@@ -117,8 +117,24 @@ def command(
     if fix or diff:
         code = _mend(linted, rules, write=fix and not diff, left=left, notes=notes)
         return exit_with_lost(code, spread)
+    notes += _spared(linted)
     said = answer(_only_new(linted, rules, baseline, since), inputs, rules, left, notes)
     return with_lost(said, spread)
+
+
+def _spared(linted: Sequence[SourceFile]) -> list[str]:
+    """Return a note on the files that test or measure other code: few rules look at these."""
+    named = [file for file in linted if file.python and is_test_name(file.path)]
+    if not named:
+        return []
+    from gpuadvise.rules.source.lint import names_gpu_library
+
+    spared = [file.path for file in named if names_gpu_library(file.data)]
+    if not spared:
+        return []
+    if len(spared) == 1:
+        return [f"{quoted_path(spared[0])} tests other code by its name: its speed is not judged."]
+    return [f"{len(spared):,} files test other code by their names: their speed is not judged."]
 
 
 def _refuse_beside_runtime(options: Mapping[str, object]) -> None:

@@ -69,7 +69,7 @@ def lint_python(
     """
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), file)
     selected = _chosen(PYTHON_RULES, select, ignore)
-    if not any(name in text.content for name in _LIBRARIES):
+    if not names_gpu_library(text.content):
         return _linted(text, (), selected)
     from gpuadvise.advisor.source.python.module import read_python
 
@@ -81,6 +81,11 @@ def lint_python(
         except RecursionError:  # branches behind hundreds of branches
             raise too_costly(file) from None
         return _linted(text, diagnostics.values(), selected)
+
+
+def names_gpu_library(data: bytes) -> bool:
+    """Return whether the Python file of *data* says anything about a GPU."""
+    return any(name in data for name in _LIBRARIES)
 
 
 def lint_file(data: bytes, file: str, build: Build = UNKNOWN_BUILD) -> LintedFile:

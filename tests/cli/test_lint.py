@@ -712,3 +712,23 @@ def test_rounds_of_fixes_end_with_the_time_of_a_file(kernel: Path, cli, monkeypa
     ran = cli("lint", "k.cu", "--diff")
     assert "0 faults can be fixed" in ran.err
     assert ran.out == "" != whole
+
+
+def test_files_that_test_other_code_are_said_to_be_spared(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few rules look at them, so that "no fault" would promise more than was judged."""
+    monkeypatch.chdir(tmp_path)
+    script = "import torch\nfor x in torch.utils.data.DataLoader(d, num_workers=2):\n  x.cuda()\n"
+    for folder in ("tests", "app"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "train.py").write_text(script)
+    (tmp_path / "tests" / "plain.py").write_text("import os\n")
+    said = 'note: "tests/train.py" tests other code by its name: its speed is not judged.\n'
+    assert cli("lint", "tests/train.py").err == said
+    assert (
+        cli("lint", ".").err == said.replace('"tests', '"./tests') or said in cli("lint", ".").err
+    )
+    assert cli("lint", "app").err == ""
+    (tmp_path / "tests" / "test_more.py").write_text(script)
+    assert "note: 2 files test other code by their names" in cli("lint", "tests").err

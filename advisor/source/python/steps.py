@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from gpuadvise.advisor.source.observations import is_test_name
 from gpuadvise.advisor.source.python.module import FUNCTIONS, LOOPS
 from gpuadvise.advisor.source.python.tensors import ValueKind, moves_to_gpu, tensors_of
 from gpuadvise.advisor.source.python.training import argument, is_cuda_move, is_cuda_text
@@ -21,9 +22,6 @@ _STEPPERS = ("opt", "scaler", "sgd", "adam", "engine", "accelerator", "fabric", 
 _BACKWARDS = ("backward", "manual_backward")
 # A loop of so few rounds, all written out, is not one that is worth a finding.
 _TINY = 8
-_TEST_FILE = re.compile(
-    r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|bench[^/]*|[^/]*_test|conftest)\.py$"
-)
 # Also within names of a project's own: @smart_inference_mode().
 _GRADIENTS_OFF = re.compile(r"no_?grad|inference_?mode|grad_enabled|evaluating", re.IGNORECASE)
 
@@ -346,7 +344,7 @@ def is_tiny(loop: ast.AST) -> bool:
 
 def is_test(module: PythonModule) -> bool:
     """Whether the file's name says that it tests or measures other code."""
-    return _TEST_FILE.search(module.text.file.replace("\\", "/")) is not None
+    return is_test_name(module.text.file)
 
 
 def works_on_gpu(module: PythonModule) -> bool:
