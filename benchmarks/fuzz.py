@@ -75,6 +75,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "doctor --report markdown --from {}", "compat {log} --json --from {}", "bandwidth --from {}",
         "latency --word 4 --warps 8 --from {}", "access --stride 2 --from {} --json",
     ),
+    "fleet": ("fleet {} --fail-on low --json", "fleet {} --all", "fleet {} --show-hosts --format prometheus"),
     "kernels-baseline": (
         "kernels {log} --fail-on-spills --baseline {}", "kernels {log} --max-regs 8 --baseline {} --json",
     ),

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _SUFFIXES = (".json", ".xml", ".csv", ".txt")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 # What such files are called where the folder, or the rest of the name, is the machine's.
-_ROLES = ("device", "doctor", "measure", "copies", "nvidia-smi", "smi", "gpuadvise", "query-gpu")
+_ROLES = ("device", "doctor", "measure", "copies", "nvidia-smi", "smi", "gpuadvise", "query-gpu",
+          "dmon", "ibstat", "nccl", "dcgmi", "dcgm", "diag")  # fmt: skip
 _TAR_MAGIC = slice(257, 262), b"ustar"
 _PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"BZh")
 # What broken archives raise, whatever packed them.

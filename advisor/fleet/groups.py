@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.thresholds import number
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
 
@@ -82,15 +83,27 @@ OF_A_GPU = (
     "pcie_lanes",
     "nvlinks_up",
 )
-FACTS = ("driver_version", *OF_A_GPU, "h2d", "d2h")
+OF_A_MACHINE: dict[str, Callable[[FleetMachine], Hashable]] = {
+    "driver_version": lambda machine: machine.driver_version,
+    "fabric": lambda machine: machine.fabric and machine.fabric.links,
+    "fabric_firmware": lambda machine: machine.fabric and machine.fabric.firmware,
+    "nccl_network": lambda machine: (machine.nccl and and_list(machine.nccl.networks)) or None,
+    "nccl_adapters": lambda machine: machine.nccl and machine.nccl.adapters,
+    "nccl_gpu_direct": lambda machine: machine.nccl and machine.nccl.gpu_direct,
+    "nccl_peers": lambda machine: (machine.nccl and and_list(machine.nccl.peers)) or None,
+    "nccl_version": lambda machine: machine.nccl and machine.nccl.version,
+}
+FACTS = (*OF_A_MACHINE, *OF_A_GPU, "h2d", "d2h")
+# What the group of machines is called of which only the network is known.
+UNDESCRIBED = "GPUs that no file describes"
 
 
 def grouped(machines: Iterable[FleetMachine]) -> tuple[Group, ...]:
     """Return the groups of *machines*, the largest first; one whose GPUs are not known is in none."""
     groups: dict[str, list[FleetMachine]] = {}
     for machine in machines:
-        if machine.kind:
-            groups.setdefault(machine.kind, []).append(machine)
+        if kind := machine.kind or (UNDESCRIBED if machine.fabric or machine.nccl else ""):
+            groups.setdefault(kind, []).append(machine)
     made = [Group(kind=kind, machines=tuple(members)) for kind, members in groups.items()]
     return tuple(sorted(made, key=lambda group: (-len(group.machines), group.kind)))
 
@@ -99,7 +112,7 @@ def differences(group: Group) -> tuple[tuple[Difference, ...], tuple[Split, ...]
     """Return what differs in *group*: by machine where most have one value, else as a whole."""
     odd: list[Difference] = []
     splits: list[Split] = []
-    for fact in ("driver_version", *OF_A_GPU):
+    for fact in (*OF_A_MACHINE, *OF_A_GPU):
         values = list(_values(group, fact))
         counts = Counter(value for _, _, value in values)
         if len(counts) < 2:
@@ -129,9 +142,9 @@ def _is_same(fact: str, value: Hashable, usual: Hashable) -> bool:
 def _values(group: Group, fact: str) -> Iterator[tuple[str, int | None, Hashable]]:
     """Yield the known values of *fact* in *group*, with the machine and the GPU that have them."""
     for machine in group.machines:
-        if fact == "driver_version":
-            if machine.driver_version is not None:
-                yield machine.host, None, machine.driver_version
+        if fact in OF_A_MACHINE:
+            if (value := OF_A_MACHINE[fact](machine)) is not None:
+                yield machine.host, None, value
             continue
         for position, gpu in enumerate(machine.gpus):
             value = _value(gpu, fact)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.topology import links_up
@@ -81,6 +82,40 @@ class FleetFinding:
     gpu: int | None = None
 
 
+class MachinePart(StrEnum):
+    """What one file says of a machine; files of several kinds make one machine."""
+
+    DESCRIPTION = "its GPUs"
+    COPIES = "measured copies"
+    FABRIC = "network adapters"
+    NCCL = "links that NCCL used"
+    SAMPLES = "samples of its GPUs"
+    DIAGNOSIS = "a diagnostic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """InfiniBand and RoCE ports: *links* that are up, as ``8 x 400 Gbit/s InfiniBand``, and the others."""
+
+    links: str
+    down: tuple[str, ...] = ()
+    firmware: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NcclUse:
+    """Between machines the *networks*, between GPUs of this one the *peers* that NCCL used.
+
+    *gpu_direct*: the network read the GPUs' memory for all channels.
+    """
+
+    networks: tuple[str, ...] = ()
+    adapters: int | None = None
+    gpu_direct: bool | None = None
+    peers: tuple[str, ...] = ()
+    version: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetMachine:
     """One machine; *host* is the name of its file, *judged* whether its sensors were read.
@@ -100,6 +135,9 @@ class FleetMachine:
     unread_gpus: tuple[int, ...] = ()  # their indices: sensors of others were read
     taken: str | None = None
     before: FleetMachine | None = None
+    part: MachinePart = MachinePart.DESCRIPTION
+    fabric: Fabric | None = None
+    nccl: NcclUse | None = None
 
     @property
     def kind(self) -> str:

@@ -6,7 +6,13 @@ import math
 from typing import Any
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.fleet.machine import CopyRate, FleetFinding, FleetGpu, FleetMachine
+from gpuadvise.advisor.fleet.machine import (
+    CopyRate,
+    FleetFinding,
+    FleetGpu,
+    FleetMachine,
+    MachinePart,
+)
 
 _MOST = 1024  # GPUs of a machine, findings, checks of a GPU
 _PRIORITIES = ("high", "medium", "low")
@@ -90,7 +96,7 @@ def measured_machine(host: str, document: dict[str, Any]) -> FleetMachine:
             "It is a measurement without copies between host and device.",
             hint="Save: gpuadvise measure copies --format json",
         )
-    return FleetMachine(host=host, copies=copies, measured=model)
+    return FleetMachine(host=host, copies=copies, measured=model, part=MachinePart.COPIES)
 
 
 def _copies(direction: str, rows: list[dict[str, Any]]) -> CopyRate | None:

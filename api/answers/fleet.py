@@ -98,6 +98,36 @@ class FleetGpuRecord(Record):
 
 
 @record
+class FleetFabric(Record):
+    """InfiniBand and RoCE ports of a machine, as ibstat lists them."""
+
+    KEYWORDS: ClassVar = {"additionalProperties": False}
+    links: str
+    """Ports that are up, by their rate and kind."""
+    down: tuple[str, ...]
+    """The others, and why."""
+    firmware: str | None
+    """Firmware of the adapters."""
+
+
+@record
+class FleetNccl(Record):
+    """The links that NCCL used, by its logs."""
+
+    KEYWORDS: ClassVar = {"additionalProperties": False}
+    networks: tuple[str, ...]
+    """Between machines."""
+    adapters: int | None
+    """Adapters of InfiniBand or RoCE that it found."""
+    gpu_direct: bool | None
+    """Whether the network read the memory of GPUs for all channels."""
+    peers: tuple[str, ...]
+    """Between GPUs of the machine."""
+    version: str | None
+    """Version of NCCL."""
+
+
+@record
 class FleetMachineRecord(Record):
     """One machine of the fleet."""
 
@@ -122,6 +152,10 @@ class FleetMachineRecord(Record):
     """Measured rate of pinned copies to the host."""
     taken: str | None
     """When it was described last, by its own clock; of a day alone the beginning."""
+    fabric: FleetFabric | None
+    """Its network adapters."""
+    nccl: FleetNccl | None
+    """Links that NCCL used there."""
     gpus: tuple[FleetGpuRecord, ...]
     """Its GPUs."""
 

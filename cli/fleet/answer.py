@@ -225,6 +225,20 @@ def _machine(report: FleetReport, machine: FleetMachine, with_ids: bool) -> dict
         "h2d": rates.get("h2d"),
         "d2h": rates.get("d2h"),
         "taken": machine.taken,
+        "fabric": machine.fabric
+        and {
+            "links": machine.fabric.links,
+            "down": list(machine.fabric.down),
+            "firmware": machine.fabric.firmware,
+        },
+        "nccl": machine.nccl
+        and {
+            "networks": list(machine.nccl.networks),
+            "adapters": machine.nccl.adapters,
+            "gpu_direct": machine.nccl.gpu_direct,
+            "peers": list(machine.nccl.peers),
+            "version": machine.nccl.version,
+        },
         "gpus": [
             {
                 "index": gpu.index,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.fleet.changes import Change, changes
 from gpuadvise.advisor.fleet.groups import Difference, Group, Split, differences, grouped
+from gpuadvise.advisor.fleet.machine import MachinePart
 from gpuadvise.rules.model import Category, Priority
 
 if TYPE_CHECKING:
@@ -20,10 +21,25 @@ _AT_WORK = frozenset({"busy-device", "competing-contexts"})
 # How urgent it is that one machine differs from its equals; what is not listed is of medium priority.
 _PRIORITIES = {
     **dict.fromkeys(
-        ("pcie_lanes", "pcie_lanes_max", "pcie_generation_max", "nvlinks_up", "h2d", "d2h"),
+        (
+            "pcie_lanes",
+            "pcie_lanes_max",
+            "pcie_generation_max",
+            "nvlinks_up",
+            "h2d",
+            "d2h",
+            "fabric",
+            "nccl_network",
+            "nccl_adapters",
+            "nccl_gpu_direct",
+            "nccl_peers",
+        ),
         Priority.HIGH,
     ),
-    **dict.fromkeys(("driver_version", "persistence_mode", "compute_mode"), Priority.LOW),
+    **dict.fromkeys(
+        ("driver_version", "persistence_mode", "compute_mode", "fabric_firmware", "nccl_version"),
+        Priority.LOW,
+    ),
 }
 # How urgent it is that something became worse on a machine; what is not listed is of medium priority.
 _OF_CHANGES = {
@@ -57,6 +73,13 @@ FACT_WORDS = {
     "nvlinks_up": "NVLinks up",
     "h2d": "copies to the GPU",
     "d2h": "copies to the host",
+    "fabric": "network links",
+    "fabric_firmware": "firmware of network adapters",
+    "nccl_network": "network of NCCL",
+    "nccl_adapters": "adapters that NCCL uses",
+    "nccl_gpu_direct": "GPUDirect RDMA in NCCL",
+    "nccl_peers": "links of NCCL between GPUs",
+    "nccl_version": "NCCL",
     "nvlinks": "NVLinks",
     "ecc_uncorrected": "uncorrected memory errors",
     "ecc_uncorrected_lifetime": "uncorrected memory errors of its life",
@@ -161,7 +184,9 @@ def _reasons(
 ) -> dict[tuple[str, int | None], list[str]]:
     reasons: dict[tuple[str, int | None], list[str]] = {}
     for machine in machines:
-        for problem in machine.problems or (() if machine.kind else ("no GPU answers",)):
+        for problem in machine.problems or (
+            ("no GPU answers",) if _is_without_gpu(machine) else ()
+        ):
             reasons.setdefault((machine.host, None), []).append(problem)
         for finding in filter(is_worth_a_look, machine.findings):
             words = reasons.setdefault((machine.host, finding.gpu), [])
@@ -209,12 +234,19 @@ def met(report: FleetReport, limit: FailOn) -> int:
     )
     told: list[Difference | Change] = [*report.differences, *report.changes]
     odd = sum(limit.meets(category_of(item), priority_of(item)) for item in told)
-    sick = sum(bool(machine.problems) or not machine.kind for machine in report.machines)
+    sick = sum(bool(machine.problems) or _is_without_gpu(machine) for machine in report.machines)
     return faults + odd + sick
+
+
+def _is_without_gpu(machine: FleetMachine) -> bool:
+    """Return whether a description of *machine* lists no GPU."""
+    return machine.part is MachinePart.DESCRIPTION and not machine.kind
 
 
 def unread(machine: FleetMachine) -> bool:
     """Return whether nothing says how the GPUs of *machine* are: neither readings nor copies."""
+    if machine.part is not MachinePart.DESCRIPTION:
+        return False
     return not (machine.judged or machine.copies or machine.problems) and bool(machine.gpus)
 
 

@@ -17,7 +17,13 @@ from gpuadvise.advisor.backends.machine_dumps import DumpFile, Unread, contents
 from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.fleet.changes import same_machine
-from gpuadvise.advisor.fleet.machine import CopyRate, FleetFinding, FleetMachine, fleet_machine
+from gpuadvise.advisor.fleet.machine import (
+    CopyRate,
+    FleetFinding,
+    FleetMachine,
+    MachinePart,
+    fleet_machine,
+)
 from gpuadvise.advisor.fleet.timestamps import taken_at
 
 if TYPE_CHECKING:
@@ -37,10 +43,10 @@ _BATCH = 400  # files whose answers go together: a process that starts takes as 
 
 
 class JudgedFile(NamedTuple):
-    """What one file says of a machine, or why it says nothing."""
+    """What one file says of a machine, or of several, or why it says nothing."""
 
     file: DumpFile
-    machine: FleetMachine | None
+    machines: tuple[FleetMachine, ...]
     reason: str = ""
 
 
@@ -63,41 +69,58 @@ def judged_files(files: Sequence[DumpFile], engine: TaskEngine) -> Iterator[Judg
         here=lambda file: file.member is not None or file.path != file.shown,
     )
     for file, each in zip(files, judged, strict=True):
-        yield JudgedFile(file, None, each.reason) if isinstance(each, Lost) else each
+        yield JudgedFile(file, (), each.reason) if isinstance(each, Lost) else each
 
 
 def _judged(file: DumpFile, content: bytes | Unread) -> JudgedFile:
     if isinstance(content, Unread):
-        return JudgedFile(file, None, content.reason)
+        return JudgedFile(file, (), content.reason)
     try:
-        machine = machine_of(file.host, content)
-        return JudgedFile(file, replace(machine, taken=taken_at(content, file.shown)))
+        taken = taken_at(content, file.shown)
+        machines = machines_in(file.host, content)
+        return JudgedFile(file, tuple([replace(machine, taken=taken) for machine in machines]))
     except BadInput as error:
         text = error.message
-        text = f"It {text}" if text.startswith(("is ", "holds ")) else text
+        text = f"It {text}" if text.startswith(("is ", "holds ", "has ")) else text
         hint = f" {error.hint}" if error.hint else ""
-        return JudgedFile(file, None, f"{text[:1].upper()}{text[1:]}{hint}")
+        return JudgedFile(file, (), f"{text[:1].upper()}{text[1:]}{hint}")
 
 
 _SCHEMA = b'"schema"'
 _READERS = {"gpuadvise.doctor/1": "doctor_machine", "gpuadvise.measure/1": "measured_machine"}
 
 
-def machine_of(host: str, content: bytes) -> FleetMachine:
-    """Return the machine *host* that *content* of its file describes, judged; raises BadInput.
+def machines_in(host: str, content: bytes) -> tuple[FleetMachine, ...]:
+    """Return what *content* of a file of *host* says of machines, judged; raises BadInput.
 
-    The file is an answer of ``device``, ``doctor`` or ``measure copies``, or what ``nvidia-smi -q -x``
-    or ``nvidia-smi --query-gpu`` wrote.
+    The file is an answer of ``device``, ``doctor`` or ``measure copies``, what ``nvidia-smi -q -x``,
+    ``--query-gpu`` or ``dmon``, ``ibstat`` or ``dcgmi diag`` wrote, or a log of NCCL, which names its machines.
     """
-    from gpuadvise.advisor.backends.user_files import saved_machine
+    from gpuadvise.advisor.backends.user_files import saved_machine, utf8
     from gpuadvise.advisor.fleet import saved_answers
+    from gpuadvise.advisor.fleet.dcgm_diagnostic import diagnosed_machine, is_diagnostic
+    from gpuadvise.advisor.fleet.dmon import is_dmon, sampled_machine
+    from gpuadvise.advisor.fleet.ibstat import fabric_machine, is_ibstat
+    from gpuadvise.advisor.fleet.nccl_log import is_nccl_log, nccl_machines
 
     document = _answer(content)
     reader = _READERS.get(str(document.get("schema"))) if document else None
     if document and reader:
         read: Callable[[str, dict[str, Any]], FleetMachine] = getattr(saved_answers, reader)
-        return read(host, document)
-    return _examined(host, saved_machine(content), None)
+        return (read(host, document),)
+    if not content.lstrip().startswith((b"<", b"{")) or b'"results"' in content:
+        try:
+            text = utf8(content)
+        except ValueError:
+            text = content
+        if is_nccl_log(text):
+            return nccl_machines(text)
+        for is_one, machine_in in (
+            (is_diagnostic, diagnosed_machine), (is_dmon, sampled_machine), (is_ibstat, fabric_machine),
+        ):  # fmt: skip
+            if is_one(text):
+                return (machine_in(host, text),)
+    return (_examined(host, saved_machine(content), None),)
 
 
 def _examined(host: str, machine: Machine, environment: Mapping[str, str] | None) -> FleetMachine:
@@ -180,9 +203,10 @@ def machines_of(
     for address, machine in cluster.on_each_host(partial(live_machines, copies)):
         if isinstance(machine, Lost):
             file = DumpFile(address, address, address)
-            yield JudgedFile(file, None, machine.reason)
+            yield JudgedFile(file, (), machine.reason)
         elif not patterns or any(fnmatchcase(machine.host, pattern) for pattern in patterns):
-            yield JudgedFile(DumpFile(address, f"{address}/{machine.host}", machine.host), machine)
+            file = DumpFile(address, f"{address}/{machine.host}", machine.host)
+            yield JudgedFile(file, (machine,))
 
 
 def _answer(content: bytes) -> dict[str, Any] | None:
@@ -222,61 +246,98 @@ def joined(
     machines: dict[str, list[FleetMachine]] = {}  # each with its descriptions and measurements
     names: dict[str, list[str]] = {}  # those of the machines whose files have one name
     unread: list[Unread] = []
-    for file, machine, reason in answers:
-        if machine is None:
+    for file, found, reason in answers:
+        if not found:
             unread.append(Unread(file.shown, reason))
-            continue
-        if machine.taken is not None and machine.taken < since:
-            continue
-        machine = _shared(machine)
-        known = names.setdefault(machine.host, [])
-        for name in known[-_MOST_NAMESAKES:]:
-            if _is_joined(machines[name], machine):
-                machines[name].append(machine)
-                break
-        else:
-            name = machine.host if machine.host not in machines else _another_name(file, machines)
-            machines[name] = [machine]
-            known.append(name)
+        for machine in map(_shared, found):
+            if machine.taken is not None and machine.taken < since:
+                continue
+            known = names.setdefault(machine.host, [])
+            for name in known[-_MOST_NAMESAKES:]:
+                if _is_joined(machines[name], machine):
+                    machines[name].append(machine)
+                    break
+            else:
+                name = machine.host
+                name = name if name not in machines else _another_name(file, machines)
+                machines[name] = [machine]
+                known.append(name)
     return [_over_time(name, parts) for name, parts in machines.items()], unread
 
 
 def _is_joined(parts: Sequence[FleetMachine], machine: FleetMachine) -> bool:
-    """Return whether *machine* is the one of *parts*: measured there, or described at another time."""
-    return all(
-        _is_measured(part) != _is_measured(machine)
-        or (same_machine(part, machine) if part.gpus else _is_later_measurement(part, machine))
-        for part in parts
-    )
-
-
-def _is_measured(machine: FleetMachine) -> bool:
-    return bool(machine.copies) and not machine.gpus
-
-
-def _is_later_measurement(one: FleetMachine, other: FleetMachine) -> bool:
-    return None not in (one.taken, other.taken) and one.taken != other.taken
+    """Return whether *machine* is the one of *parts*: another part of it, or the same at another time."""
+    if machine.part is MachinePart.NCCL:  # each process may write a log
+        return True
+    alike = [part for part in parts if part.part is machine.part]
+    if machine.part is MachinePart.DESCRIPTION:
+        return all(same_machine(part, machine) for part in alike)
+    return all(None not in (p.taken, machine.taken) and p.taken != machine.taken for p in alike)
 
 
 def _over_time(name: str, parts: Sequence[FleetMachine]) -> FleetMachine:
     """Return the machine *name* as it was last, with what it was at first as *before*."""
-    described = sorted((p for p in parts if not _is_measured(p)), key=lambda p: p.taken or "")
-    measured = sorted((p for p in parts if _is_measured(p)), key=lambda p: p.taken or "")
-    if not described:
-        return replace(measured[-1], host=name, before=_first(measured))
-    first, last = described[0], described[-1]
+    of: dict[MachinePart, list[FleetMachine]] = {part: [] for part in MachinePart}
+    for part in sorted(parts, key=lambda part: part.taken or ""):
+        of[part.part].append(part)
+    described, measured = of[MachinePart.DESCRIPTION], of[MachinePart.COPIES]
+    kinds = (described, measured, of[MachinePart.SAMPLES], of[MachinePart.DIAGNOSIS])
+    last = next((kind[-1] for kind in kinds if kind), parts[-1])
     if measured and not last.copies:
         last = replace(last, copies=measured[-1].copies, measured=measured[-1].measured)
+    last = _with_parts(last, of)
     if len(described) > 1 or len(measured) > 1:
-        earlier = _first(measured)
-        if earlier is not None and not first.copies:
-            first = replace(first, copies=earlier.copies)
+        first = described[0] if described else measured[0]
+        if measured and not first.copies:
+            first = replace(first, copies=measured[0].copies)
         last = replace(last, before=replace(first, host=name))
     return replace(last, host=name)
 
 
-def _first(parts: Sequence[FleetMachine]) -> FleetMachine | None:
-    return parts[0] if len(parts) > 1 else None
+def _with_parts(
+    machine: FleetMachine, of: Mapping[MachinePart, Sequence[FleetMachine]]
+) -> FleetMachine:
+    """Return *machine* with the last of what other files say of its network, and of its tests."""
+    from functools import reduce
+
+    from gpuadvise.advisor.fleet.nccl_log import joined_use
+
+    fabrics = [part.fabric for part in of[MachinePart.FABRIC]]
+    uses = [part.nccl for part in of[MachinePart.NCCL] if part.nccl]
+    said = [of[kind][-1] for kind in (MachinePart.SAMPLES, MachinePart.DIAGNOSIS) if of[kind]]
+    gpus = machine.gpus or next((part.gpus for part in said if part.gpus), ())
+    places = {gpu.index: at for at, gpu in enumerate(gpus) if gpu.mig is None}
+    findings = [*(() if machine.part in _OTHERS else machine.findings)]
+    for part in said:
+        findings += [replace(each, gpu=places.get(each.gpu)) for each in part.findings]  # type: ignore[arg-type]
+    joined_machine = replace(
+        machine,
+        gpus=gpus,
+        fabric=fabrics[-1] if fabrics else None,
+        nccl=reduce(joined_use, uses) if uses else None,
+        judged=machine.judged or any(part.judged for part in said),
+    )
+    findings += _fallen_back(joined_machine)
+    return replace(joined_machine, findings=tuple(findings))
+
+
+_OTHERS = (MachinePart.SAMPLES, MachinePart.DIAGNOSIS)
+
+
+def _fallen_back(machine: FleetMachine) -> Iterator[FleetFinding]:
+    """Yield a finding where NCCL used sockets on a machine whose fast network is up."""
+    from gpuadvise.advisor.fleet.nccl_log import SOCKETS
+
+    fabric, nccl = machine.fabric, machine.nccl
+    if fabric and nccl and SOCKETS in nccl.networks and "InfiniBand" in fabric.links:
+        yield FleetFinding(
+            rule="nccl-on-sockets",
+            title="NCCL uses sockets though InfiniBand is up",
+            category="performance",
+            priority="high",
+            message=f"NCCL used sockets, and {fabric.links} is up.",
+            action="Look for NET/IB in the log of NCCL: NCCL_IB_DISABLE, NCCL_IB_HCA, a container without /dev/infiniband.",
+        )
 
 
 def _another_name(file: DumpFile, taken: Container[str]) -> str:

@@ -472,3 +472,99 @@ def test_a_gpu_that_is_gone_and_slower_copies_are_worse(cli, tmp_path: Path) -> 
         ("gpu", "0: NVIDIA H200", "gone", "2026-11-20T00:00:00"),
         ("h2d", 50e9, 40e9, "2026-11-20T00:00:00"),
     ]
+
+
+SEEDS = ROOT / "fuzz" / "corpus" / "fleet"
+
+
+def test_a_node_that_fell_back_to_sockets_is_found(cli, tmp_path: Path) -> None:
+    folder = dumps(tmp_path / "d", 4, {})
+    lines = (SEEDS / "nccl.txt").read_text().splitlines()
+    fast = "\n".join(line for line in lines if "node01" in line)
+    slow = "\n".join(line for line in lines if "node02" in line)
+    log = [fast.replace("node01", f"node{number:05}") for number in (0, 1, 3)]
+    log.append(slow.replace("node02", "node00002"))
+    (folder / "job.txt").write_text("epoch 1\n" + "\n".join(log))
+    (folder / "node00002.ibstat.txt").write_bytes((SEEDS / "ibstat.txt").read_bytes())
+    ran = cli("fleet", str(folder), "--show-hosts", "--format", "json")
+    result = document(ran)
+    assert result["counts"]["machines"] == 4
+    assert {m["host"] for m in result["machines"] if m["verdict"] != "healthy"} == {"node00002"}
+    told = {
+        (d["host"], d["fact"], d["value"], d["usual"], d["priority"]) for d in result["differences"]
+    }
+    assert told == {
+        ("node00002", "nccl_network", "sockets", "InfiniBand or RoCE", "high"),
+        ("node00002", "nccl_gpu_direct", False, True, "high"),
+        ("node00002", "nccl_peers", "shared memory", "peer to peer", "high"),
+    }  # fmt: skip
+    assert [(f["rule"], f["hosts"]) for f in result["faults"]] == [
+        ("nccl-on-sockets", ["node00002"])
+    ]
+    page = cli("fleet", str(folder)).out
+    assert "  Network of NCCL: sockets on node00002; usual is InfiniBand or RoCE.\n" in page
+    assert cli("fleet", str(folder), "--fail-on", "high").code == 1
+    data = cli("fleet", str(folder), "--format", "json").out
+    assert "node0" not in data
+    assert hashed("node00002") in data
+    assert "10.0.0" not in page + data
+
+
+def test_logs_alone_are_compared_and_not_called_healthy(cli, tmp_path: Path) -> None:
+    lines = (SEEDS / "nccl.txt").read_text().splitlines()
+    for number in range(3):  # a log of each process
+        text = "\n".join(line for line in lines if "node01" in line).replace("node01", f"n{number}")
+        for process in ("a", "b"):
+            (tmp_path / f"n{number}_{process}.txt").write_text(text)
+    ran = cli("fleet", str(tmp_path), "--show-hosts", "--format", "json", "--fail-on", "low")
+    result = document(ran)
+    assert (ran.code, result["verdict"], result["differences"]) == (0, "unknown", [])
+    assert result["groups"][0]["kind"] == "GPUs that no file describes"
+    assert [m["nccl"]["adapters"] for m in result["machines"]] == [2, 2, 2]
+
+
+def test_links_of_another_rate_differ_and_tests_that_fail_count(cli, tmp_path: Path) -> None:
+    folder = dumps(tmp_path / "d", 4, {})
+    ports = (SEEDS / "ibstat.txt").read_text()
+    for number in range(4):
+        text = ports.replace("Rate: 400", "Rate: 200", 1) if number == 1 else ports
+        (folder / f"node{number:05}-ibstat.txt").write_text(text)
+        (folder / f"node{number:05}.diag.json").write_text(
+            (SEEDS / "diag.json")
+            .read_text()
+            .replace('"Fail"', '"Fail"' if number == 2 else '"Pass"')
+        )
+    (folder / "node00003.dmon.txt").write_bytes((SEEDS / "dmon.txt").read_bytes())
+    result = document(cli("fleet", str(folder), "--show-hosts", "--format", "json"))
+    reasons = {
+        m["host"]: [*m["reasons"], *m["gpus"][0]["reasons"]] for m in result["machines"] if m["verdict"] != "healthy"
+    }  # fmt: skip
+    assert reasons == {
+        "node00001": ["differs: network links"] * 2,
+        "node00002": ["dcgm-diagnostic"] * 2,
+        "node00003": ["slowed-by-heat"] * 2,  # of a GPU that the description does not list
+    }
+    assert result["machines"][1]["fabric"]["links"] == (
+        "1 x 200 Gbit/s InfiniBand and 1 x 400 Gbit/s InfiniBand"
+    )
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "n.dmon.txt").write_bytes((SEEDS / "dmon.txt").read_bytes())
+    (alone / "m.diag.txt").write_bytes((SEEDS / "diag.txt").read_bytes())
+    result = document(cli("fleet", str(alone), "--show-hosts", "--format", "json"))
+    verdicts = {
+        m["host"]: (m["verdict"], [g["verdict"] for g in m["gpus"]]) for m in result["machines"]
+    }
+    assert verdicts == {"m": ("to look at", []), "n": ("to look at", ["not judged", "to look at"])}
+    assert result["machines"][1]["gpus"][1]["temperature_celsius"] == 86
+
+
+def test_a_file_of_another_tool_that_says_nothing_is_named(cli, tmp_path: Path) -> None:
+    (tmp_path / "n.txt").write_text("n:1:1 [0] NCCL INFO NCCL version 2.27.5+cuda12.9\n")
+    (tmp_path / "d.txt").write_text("# gpu pwr\n# Idx W\n  0 3 4\n")
+    ran = cli("fleet", str(tmp_path))
+    assert ran.code == 3
+    assert (
+        "It is a log of NCCL that does not say which links it used. Set NCCL_DEBUG=INFO" in ran.err
+    )
+    assert "It has 3 values under 2 titles in line 3." in ran.err
