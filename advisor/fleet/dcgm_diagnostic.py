@@ -40,7 +40,7 @@ def diagnosed_machine(host: str, content: bytes) -> FleetMachine:
     results = list(_of_table(content) if table else _of_json(content))
     if not results:
         raise BadInput("holds no result of a test of dcgmi diag.", hint="Save: dcgmi diag -r 1 -j")
-    if len(results) > _MOST_RESULTS:
+    if sum(max(len(gpus), 1) for _, _, gpus in results) > _MOST_RESULTS:
         raise BadInput(f"holds more than {_MOST_RESULTS:,} results.")
     findings = {
         (test, status, gpu): _finding(test, status, gpu)

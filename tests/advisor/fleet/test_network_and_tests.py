@@ -141,6 +141,11 @@ def test_a_skipped_test_is_no_pass_and_none_is_no_answer() -> None:
     for content in (b'{"DCGM Diagnostic": {"results": 1}}', b'{"tests": [], "results": []}'):
         with pytest.raises(BadInput, match="no result of a test"):
             diagnosed_machine("n", content)
+    many = {
+        "tests": [{"name": "memory", "results": [{"status": "Fail", "gpu_ids": "1,2," * 999}] * 11}]
+    }
+    with pytest.raises(BadInput, match="more than 20,000 results"):
+        diagnosed_machine("n", json.dumps(many).encode())
     with pytest.raises(BadInput, match="broken JSON"):
         diagnosed_machine("n", b'{"tests": [')
 
