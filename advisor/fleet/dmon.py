@@ -1,4 +1,4 @@
-"""The lines of ``nvidia-smi dmon``: what each GPU did over a while, reduced to its worst and its mean."""
+"""The lines of ``nvidia-smi dmon`` and ``dcgmi dmon``: what each GPU did over a while, as its worst and its mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from gpuadvise.advisor.fleet.machine import FleetFinding, FleetGpu, FleetMachine
 _HEAD = 8192
 _MIB = 1 << 20
 _MOST_GPUS = 1024
-_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,6})?")
+_INDEX = re.compile(r"[0-9]{1,4}")
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
+# What DCGM calls the same columns, and a GPU.
+_OF_DCGM = {
+    "#entity": "gpu", "tmptr": "gtemp", "power": "pwr", "gputl": "sm", "fbusd": "fb", "esvtl": "sbecc",
+    "edvtl": "dbecc",
+}  # fmt: skip
+_DCGM_GPU = re.compile(r"GPU\s+(?=\d)")
 UNNAMED = "GPU without a name"
 _HEAT = FleetFinding(
     rule="slowed-by-heat",
@@ -24,26 +31,37 @@ _HEAT = FleetFinding(
 
 
 def is_dmon(content: bytes) -> bool:
-    """Return whether *content* begins with the titles of ``nvidia-smi dmon``."""
+    """Return whether *content* begins with the titles of ``nvidia-smi dmon``, or of ``dcgmi dmon``."""
     lines = content[:_HEAD].decode("utf-8", "replace").strip().splitlines()[:2]
-    words = [_titles(line) for line in lines]
-    return len(words) == 2 and "gpu" in words[0] and "idx" in words[1] and len(words[0]) > 1
+    if len(lines) < 2:
+        return False
+    words = _titles(lines[0])
+    below = _titles(lines[1]) if lines[1].startswith("#") else lines[1].lower().split()
+    return "gpu" in words and len(words) > 1 and ("idx" in below or below[:1] == ["id"])
 
 
 def _titles(line: str) -> list[str]:
+    words = line.lower().split()
+    if words[:1] == ["#entity"]:
+        return [_OF_DCGM.get(word, word) for word in words]
     return line[1:].lower().split() if line.startswith("#") else []
 
 
 def sampled_machine(host: str, content: bytes) -> FleetMachine:
     """Return what *content*, for which ``is_dmon`` holds, says of the machine *host*; raises BadInput."""
     titles: list[str] = []
+    of_dcgm = False
     samples: dict[int, dict[str, list[float]]] = {}
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
-        words = line.split()
         if line.startswith("#"):
             if "gpu" in (new := _titles(line)):
-                titles = new
+                titles, of_dcgm = new, line[:7].lower() == "#entity"
             continue
+        row_text = line.strip()
+        if of_dcgm:  # beside GPUs it lists slices, switches and units
+            of_a_gpu = _DCGM_GPU.match(row_text)
+            row_text = row_text[of_a_gpu.end() :] if of_a_gpu else ""
+        words = row_text.split()
         if not words:
             continue
         if len(words) != len(titles):
@@ -52,7 +70,7 @@ def sampled_machine(host: str, content: bytes) -> FleetMachine:
                 hint="Save: nvidia-smi dmon -s pucvme -c 10",
             )
         row = dict(zip(titles, words, strict=True))
-        if not row["gpu"].isdecimal() or int(row["gpu"][:9]) >= _MOST_GPUS:
+        if not _INDEX.fullmatch(row["gpu"]) or int(row["gpu"]) >= _MOST_GPUS:
             raise BadInput(f"has no number of a GPU in line {number}.")
         of_gpu = samples.setdefault(int(row["gpu"]), {})
         for title, word in row.items():

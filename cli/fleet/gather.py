@@ -277,6 +277,9 @@ def _is_joined(parts: Sequence[FleetMachine], machine: FleetMachine) -> bool:
 
 def _over_time(name: str, parts: Sequence[FleetMachine]) -> FleetMachine:
     """Return the machine *name* as it was last, with what it was at first as *before*."""
+    only = parts[0]
+    if len(parts) == 1 and only.part in (MachinePart.DESCRIPTION, MachinePart.COPIES):
+        return only if only.host == name else replace(only, host=name)
     of: dict[MachinePart, list[FleetMachine]] = {part: [] for part in MachinePart}
     for part in sorted(parts, key=lambda part: part.taken or ""):
         of[part.part].append(part)

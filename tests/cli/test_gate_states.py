@@ -55,6 +55,7 @@ TABLE = {
     "roofline --gpu h200 --fail-under 10% --ncu {}": (0, 1, 2, 2, 2, 2, 3, 2),
     "kernels {} --max-regs 24": (0, 1, 2, 2, 2, 2, 3, 2),  # of a page, in which cells may be empty
     "fleet {} --fail-on medium": (0, 1, 1, 3, 3, 3, 3, 3),
+    "fleet {} --fail-on low": (0, 1, 3, 3, 3, 3, 3, 3),  # logs of NCCL
     "diff {} {spilling} --fail-on-spills": (0, 1, 2, 2, 2, 2, 3, 2),  # what it was before
     "diff {} {spilling} --fail-on-regression": (0, 1, 2, 2, 2, 2, 3, 2),
     "diff {} {slow} --fail-on-regression": (0, 1, 2, 2, 2, 2, 3, 2),
@@ -309,6 +310,17 @@ def fleets(room: Path) -> dict[str, Path]:
     return made
 
 
+def logs_of_nccl(room: Path) -> dict[str, Path]:
+    line = "{}:1:1 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/{}/0/GDRDMA\n"
+    fine = "".join(line.format(f"n{number}", "IB") for number in range(3))
+    made = states(
+        room, ".txt", fine=fine, faulty=fine + line.format("n3", "Socket").replace("/GDRDMA", ""), empty="",
+        damaged=fine[:20], foreign="a letter\n", version=fine.replace("via NET", "over WIRE"),
+    )  # fmt: skip
+    made["partial"] = folder_with(room, ".txt", fine)
+    return made
+
+
 def before(made: dict[str, Path], room: Path) -> dict[str, Path]:
     """Return files for the old side of a comparison, where a faultless one makes the new side fail."""
     old = made["faulty"].read_text()
@@ -352,6 +364,8 @@ def files_for(line: str, room: Path, cli) -> dict[str, Path]:
     }  # fmt: skip
     if "--baseline {}" in line or "--baseline main" in line:
         made = baselines(room, cli(*asked[command], "--format", "json").out)
+    elif line == "fleet {} --fail-on low":
+        made = logs_of_nccl(room)
     elif line.startswith("diff {} "):
         made = before(runs(room) if "{slow}" in line else logs(room), room)
     elif "--ncu" in line or "--max-regs 24" in line:

@@ -113,9 +113,30 @@ def test_samples_become_the_hottest_and_the_mean() -> None:
         (DMON + b"    1    590\n", "2 values under 14 titles in line 7"),
         (b"\n".join(DMON.splitlines()[:2]), "no line of a GPU"),
         (DMON.replace(b"    1    6", b"    x    6"), "no number of a GPU in line 4"),
+        (
+            DMON.replace(b"    1    6", b"    %s1    6" % (b"0" * 5000)),
+            "no number of a GPU in line 4",
+        ),
     ):
         with pytest.raises(BadInput, match=words):
             sampled_machine("n", broken)
+
+
+def test_samples_of_dcgm_are_read_as_those_of_nvidia_smi() -> None:
+    text = (
+        b"#Entity   TMPTR        POWER             TOTEC         GPUTL       FBUSD    ESVTL   EDVTL\n"
+        b"ID         C            W                 mJ\n"
+        b"GPU 7     45           57.430            108702777     0           10       0       1\n"
+        b"GPU 6     N/A          60.000            108702778     50          20       0       0\n"
+        b"GPU-I 1   N/A          N/A               N/A           N/A         N/A      N/A     N/A\n"
+        b"GPU 7     47           58.430            108702779     10          10       0       1\n"
+    )
+    assert is_dmon(text)
+    sixth, seventh = sampled_machine("n", text).gpus
+    assert (sixth.index, sixth.temperature_celsius, sixth.power_watts) == (6, None, 60)
+    assert (seventh.index, seventh.temperature_celsius, seventh.power_watts) == (7, 47, 57.93)
+    assert (seventh.gpu_utilisation, seventh.memory_used_bytes) == (0.05, 10 << 20)
+    assert (seventh.ecc_corrected, seventh.ecc_uncorrected) == (0, 1)
 
 
 def test_a_diagnostic_tells_what_did_not_pass_and_where() -> None:
