@@ -160,8 +160,9 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
             replay.begin(start)
         if len(gaps):
             waited = waits.before(gaps)
-            sums.add(gaps, calls.parts(gaps, waited), waited, start)
-            replay.add(gaps)
+            parts = calls.parts(gaps, waited)
+            sums.add(gaps, parts, waited, start)
+            replay.add(_again(gaps, parts))
         end = block.ends[-1]
     if start is None or end is None:
         raise BadInput("The recording holds no work of a GPU.")
@@ -212,6 +213,15 @@ def _first_calls(
     host.sort(key=lambda at: -longest[at][1])
     times = [(-longest[at][1], longest[at][0] - longest[at][1]) for at in host]
     return {host[place] for place in first_calls(times, start, busy_ns)}
+
+
+def _again(gaps: Intervals, parts: dict[int, Parts]) -> Intervals:
+    """Return the gaps that come again: a program's start is as long whoever waits."""
+    once = {at for at, shares in parts.items() if _largest(shares) in _ONCE}
+    if not once:
+        return gaps
+    kept = [gap for at, gap in enumerate(gaps) if at not in once]
+    return Intervals([start for start, _ in kept], [end for _, end in kept])
 
 
 def _between(end: int | None, block: Intervals) -> Intervals:

@@ -12,8 +12,11 @@ from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.ranks import RankWaits
 from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
+from gpuadvise.advisor.facts.timing import Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.timelines.gpus import traced_device
+from gpuadvise.advisor.transfers.copies import Direction
+from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority
@@ -168,3 +171,47 @@ def test_a_start_is_said_where_it_is_one(seconds: float, span: float, *, said: b
     for field in ("start_up_seconds", "before_seconds"):
         line = TracedRun(span_seconds=span, busy_seconds=span, kernels=100, **{field: seconds})
         assert priority("idle-gaps", Facts(timeline=line)) is (Priority.MEDIUM if said else None)
+
+
+@pytest.mark.parametrize(("gaps", "said"), [(0.15, Priority.LOW), (0.02, Priority.MEDIUM)])
+def test_waits_whose_idle_time_is_the_hosts_work_are_said_quietly(
+    gaps: float, said: Priority
+) -> None:
+    """A fifth of the span is idle; a replay without waits would hide the host's work too."""
+    facts = recorded(
+        busy_seconds=0.8,
+        waits=200,
+        wait_idle_seconds=0.04,
+        host_idle_seconds=gaps,
+        host_gaps=5,
+        saved_without_waits_seconds=0.2,
+    )
+    one = found("frequent-synchronization", facts)
+    assert one is not None
+    assert one.priority is said
+    assert ("5 % of the span in all" in one.advice.message) == (said is Priority.LOW)
+
+
+@pytest.mark.parametrize(("launch_idle", "said"), [(0.5, Priority.LOW), (0.1, Priority.MEDIUM)])
+def test_small_copies_of_a_run_that_waits_for_launches_are_said_quietly(
+    launch_idle: float, said: Priority
+) -> None:
+    device = find("h200-sxm")
+    copies = Transfer(direction=Direction.H2D, bytes=64, count=20_000, seconds=2e-6)
+    line = TracedRun(
+        span_seconds=1.0,
+        busy_seconds=0.45,
+        kernels=10_000,
+        launches=10_000,
+        median_kernel_seconds=2e-6,
+        launch_idle_seconds=launch_idle,
+        queueing_idle_seconds=0.1,
+    )
+    facts = Facts(
+        device=device,
+        link=default_link_model(device),
+        timeline=line,
+        run_seconds=1.0,
+        transfers=(copies,),
+    )
+    assert priority("small-transfers", facts) is said

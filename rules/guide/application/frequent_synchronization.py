@@ -11,8 +11,7 @@ from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import NOTICEABLE
-from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
+from gpuadvise.rules.traced import LOUD, held_by, idle_of, line_of, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
@@ -28,7 +27,7 @@ def check(timeline: TracedRun) -> Verdict:
         message=(
             f"The host waits for the GPU {plural(timeline.waits, 'time')} beside "
             f"{plural(timeline.launches or timeline.kernels, 'launch', 'launches')}: after each wait "
-            f"the GPU has nothing queued, {show_share(timeline.share(lost))} of the span in all."
+            f"the GPU has nothing queued, {show_share(timeline.share(_beside_host_work(timeline)))} of the span in all."
             f"{_values(timeline)}{held_by(idle)}"
         ),
         action=(
@@ -50,9 +49,14 @@ def check(timeline: TracedRun) -> Verdict:
     )
 
 
+def _beside_host_work(run: TracedRun) -> float:
+    """Return the seconds lost to waits without the host's long work, which another finding is about."""
+    return min(run.lost_to_waits, run.waits_beside_host_work + run.values_read_seconds)
+
+
 def _is_host_work(run: TracedRun) -> bool:
-    """Return whether what follows the waits is the host's long work, which another finding is about."""
-    return run.share(run.waits_beside_host_work) < NOTICEABLE
+    """Return whether what follows the waits is mostly the host's long work."""
+    return run.host_bound and run.share(_beside_host_work(run)) < LOUD
 
 
 def _values(run: TracedRun) -> str:

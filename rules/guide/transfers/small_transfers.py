@@ -90,7 +90,13 @@ def _advice(
             derived(f"latency per copy ({link.source})", link.copy_latency, "s"),
         ),
         gain=_gain(copy, link, run_seconds, timeline),
+        priority=Priority.LOW if timeline is not None and _is_claimed(timeline) else None,
     )
+
+
+def _is_claimed(run: TracedRun) -> bool:
+    """Return whether the idle time around copies is that of launches, which another finding is about."""
+    return run.launch_bound or run.late_launches
 
 
 RULE = Rule(
@@ -101,7 +107,9 @@ RULE = Rule(
     kinds=(Kind.TIMING,),
     family=Family.COPIES,
     why="Every copy pays the same few microseconds, however little it carries.",
-    when="Two or more copies spend over half of their time in latency.",
+    when=(
+        "Two or more copies spend over half of their time in latency (low in a recorded run that waits for its launches)."
+    ),
     citations=guide("10.1", "9.1"),
     folds_into="pageable-transfers",
     check=check,

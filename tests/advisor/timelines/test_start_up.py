@@ -87,3 +87,16 @@ def test_a_compiler_at_work_is_known_by_name(
 
 def test_first_calls_of_nothing_are_none() -> None:
     assert first_calls([], 0, 5) == []
+
+
+def test_waiting_less_wins_nothing_of_a_start(tmp_path: Path) -> None:
+    """A launch of 1 s between kernels, each of which is waited for."""
+    starts = [0, 110_000, *(1_300_000 + 110_000 * at for at in range(10))]
+    events = [traces.kernel(at, 100_000) for at in starts]
+    events += [traces.call(at, 100_000, "cudaDeviceSynchronize") for at in starts]
+    events += [traces.call(at - 10, 5) for at in starts]
+    events.append(traces.call(210_000, 1_089_000))
+    line = line_of(tmp_path / "trace", events)
+    assert line.account.start_up_ns == pytest.approx(1090 * _MS, rel=0.01)
+    between = 10 * 10 * _MS
+    assert 0 < line.saved_without_waits_ns <= between

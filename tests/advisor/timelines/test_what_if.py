@@ -321,3 +321,21 @@ def test_a_frameworks_own_work_between_launches_is_for_a_compiler(
     )
     long = between > 500
     assert (Change.SHORTEN_HOST_WORK in found, Change.FUSE_KERNELS in found) == (long, not long)
+
+
+@pytest.mark.parametrize(("faults", "saved_ms"), [(4, 0.4), (4000, 100)])
+def test_page_faults_explain_no_more_than_they_can_cost(
+    tmp_path: Path, faults: int, saved_ms: float
+) -> None:
+    path = tmp_path / "trace"
+    name = "Memcpy HtoD (Managed -> Device)"
+    each = 4000 / faults
+    moves = [traces.copy(20 * each * at, each, 4096, name) for at in range(faults)]
+    path.write_text(traces.kineto([traces.kernel(0, 100_000), *moves]))
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    assert sum(copies.calls for copies in line.copies if copies.managed) == faults
+    saved = traced_run(line, MODEL).migration_seconds
+    beyond = 0.1 - 4096 * faults / MODEL.h2d_rate
+    assert saved == pytest.approx(min(beyond, faults * 100e-6), rel=1e-6)
+    assert saved == pytest.approx(saved_ms * 1e-3, rel=0.2)
