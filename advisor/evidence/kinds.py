@@ -15,7 +15,7 @@ from gpuadvise.advisor.profiles.ncu_csv import is_header
 from gpuadvise.advisor.profiles.ncu_text import is_text_page
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.source.observations import OTHER_SUFFIXES, holds_device_code
-from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, is_pickle, way_on
+from gpuadvise.advisor.timelines.foreign_files import is_no_timeline, way_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -275,7 +275,7 @@ def refuse_foreign(path: str, head: bytes) -> None:
             f"{name} is a table of nsys stats: sums, without the order of what ran.",
             hint="Export the report itself: nsys export --type sqlite --output report.sqlite FILE",
         )
-    if is_pickle(head) or is_memory_timeline(head):
+    if is_no_timeline(head):
         kind, hint = way_on(path, head)
         raise BadInput(f"{name} {kind}.", hint=hint)
     if re.search(_SMI_PAGE, head):

@@ -7,6 +7,8 @@ import re
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 # [[time, action, bytes, category], ...], as torch.profiler's memory timeline has it.
 _MEMORY_TIMELINE = re.compile(rb"\s*\[\s*\[\s*-?\d+\s*,\s*\d+\s*,\s*-?\d+\s*,\s*\d+\s*\]")
+# As torch.profiler.ExecutionTraceObserver begins one, and Chakra after it.
+_EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"\d+\.\d+\.\d+')
 _SUMS = re.compile(rb"(?:Time \(%\)|Total \(MB\)|Rank|Duration \(ns\)),")
 _EXPORT = "Export it: nsys export --type sqlite --output report.sqlite FILE"
 _READ = (
@@ -29,10 +31,22 @@ def is_pickle(head: bytes) -> bool:
     return _PICKLE.match(head) is not None
 
 
+def is_no_timeline(head: bytes) -> bool:
+    """Return whether a file that begins with *head* is a recording without the times of a GPU."""
+    return is_pickle(head) or is_memory_timeline(head) or _EXECUTION_TRACE.match(head) is not None
+
+
 def way_on(name: str, head: bytes) -> tuple[str, str]:
     """Return what a file called *name* that begins with *head* is, and what to give instead."""
     if name.endswith((".nsys-rep", ".qdrep", ".qdstrm")):
         return "is a report of Nsight Systems that only its own program reads", _EXPORT
+    if name.endswith(".ncu-rep"):
+        return "is a report of Nsight Compute, on single kernels", "gpuadvise advise FILE reads it."
+    if _EXECUTION_TRACE.match(head):
+        return (
+            "is an execution trace of PyTorch, which has no times of a GPU",
+            "Record a trace: torch.profiler.profile(), then export_chrome_trace().",
+        )
     if is_pickle(head):
         return (
             "is a pickle, as PyTorch's memory snapshots are, and loading one would run its code",

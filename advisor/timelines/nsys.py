@@ -21,6 +21,7 @@ from gpuadvise.advisor.timelines.activities import (
     LONGEST_NAME,
     MOST_ACTIVITIES,
     MOST_SHAPES,
+    OF_AMD,
     CopyPath,
     CopyRoute,
     KernelShape,
@@ -138,11 +139,17 @@ _MEMORY_KINDS = {
 }
 
 
+# Tables of rocprofv3's databases.
+_ROCPD = "SELECT 1 FROM sqlite_master WHERE name GLOB 'rocpd_*'"
+
+
 def read_nsys(path: Path) -> Recording:
     """Return the recording of the export *path*; raises BadInput where it is none."""
     with _opened(path) as database:
         export = _Export(database)
         if not export.columns:
+            if database.execute(_ROCPD).fetchone():
+                raise BadInput(OF_AMD)
             raise BadInput(
                 f"{quoted_path(path.name)} is a database, but no export of Nsight Systems."
             )

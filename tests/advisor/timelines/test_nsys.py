@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import exports
@@ -263,3 +264,12 @@ def test_calls_of_mpi_and_of_the_system_name_what_fills_a_gap(
     (gap,) = line.gaps
     assert gap.culprit is not None
     assert gap.culprit.name == ("MPI_Recv" if name == 3 else "poll")
+
+
+def test_a_database_of_rocprof_is_of_amd(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE rocpd_kernel_dispatch_0 (id INTEGER)")
+        database.commit()
+    with pytest.raises(BadInput, match="AMD GPU"):
+        nsys.read_nsys(path)

@@ -54,7 +54,7 @@ def test_progress_counts_the_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("a.nsys-rep", "nsys export"), ("a.txt", "PyTorch")],
+    [("a.nsys-rep", "nsys export"), ("a.ncu-rep", "gpuadvise advise"), ("a.txt", "PyTorch")],
 )
 def test_what_to_do_with_other_files(tmp_path: Path, name: str, hint: str) -> None:
     (tmp_path / name).write_bytes(b"\x00\x01other")
@@ -87,6 +87,18 @@ def test_recordings_of_memory_are_named_and_never_loaded(
     assert "profile_memory" in caught.value.hint
     with pytest.raises(BadInput, match=words):
         content_of(str(tmp_path / "snapshot"))
+
+
+@pytest.mark.parametrize("schema", ["1.0.1", "1.1.1-chakra.0.0.4"])
+def test_execution_traces_are_named(tmp_path: Path, schema: str) -> None:
+    trace = tmp_path / "et.json"
+    trace.write_text(f'{{\n  "schema": "{schema}", "pid": 1, "time": "now", "nodes": []\n}}\n')
+    with pytest.raises(BadInput, match="execution trace of PyTorch") as caught:
+        list(read_recordings(str(trace)))
+    assert caught.value.hint is not None
+    assert "export_chrome_trace" in caught.value.hint
+    with pytest.raises(BadInput, match="execution trace of PyTorch"):
+        content_of(str(trace))
 
 
 @pytest.mark.parametrize("path", ["absent", "with\0zero", ""])
