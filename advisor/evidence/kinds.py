@@ -179,9 +179,9 @@ def content_of(path: str) -> FileContent:
     if _SMI in head or (head.lstrip()[:1] == b"{" and re.search(_SNAPSHOT, head)):
         return FileContent.MACHINE
     _refuse_own_answer(path, head)
+    refuse_foreign(path, head)
     if path.endswith(_DESCRIBED):
         return FileContent.DESCRIPTION
-    refuse_foreign(path, head)
     return _by_head(path, head)
 
 
