@@ -94,7 +94,9 @@ def evidence_kind(path: str) -> EvidenceKind:
         return EvidenceKind.DESCRIPTION
     if path.endswith(_DESCRIBED):
         with opened(path) as file:
-            _refuse_own_answer(path, file.read(_SNIFFED))
+            head = file.read(_SNIFFED)
+        _refuse_own_answer(path, head)
+        refuse_foreign(path, head)
         return EvidenceKind.DESCRIPTION
     if os.path.isdir(path):
         return EvidenceKind.CODE

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_NAMES = 5
-_BATCH = 8  # files that a worker reads together
+# Files that a worker reads together: a process that starts takes as long as 10 MB of cubins.
+_LEAST_BATCH, _MOST_BATCH = 8, 400
+_BATCH_BYTES = 32 << 20
 
 
 @dataclass(slots=True)
@@ -191,7 +193,7 @@ class Gatherer:
         results = engine.map(
             partial(read_units, replace(self.request, files=()), self.gpu, asked),
             units,
-            batch=_BATCH,
+            batch=files_together(units),
             named=attrgetter("file"),
             here=lambda unit: not os.path.isfile(unit.file) or unit.file.endswith(SUFFIXES),
         )
@@ -303,6 +305,13 @@ class CodeUnit(NamedTuple):
     file: str
     alone: bool
     folder: FolderContents | None = None
+
+
+def files_together(units: list[CodeUnit]) -> int:
+    """Return how many of *units* a worker reads together, by their mean size."""
+    sizes = [os.path.getsize(unit.file) for unit in units if os.path.isfile(unit.file)]
+    mean = max(sum(sizes) / len(sizes), 1) if sizes else _BATCH_BYTES
+    return int(min(max(_BATCH_BYTES / mean, _LEAST_BATCH), _MOST_BATCH))
 
 
 def read_units(
