@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.lane_stride import ELEMENT_BYTES, lane_stride, sum_of_strides
 from gpuadvise.advisor.source.tree import bare
-from gpuadvise.advisor.source.variance import LaneStride
+from gpuadvise.advisor.source.variance import LaneStride, Variance
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
@@ -206,3 +206,11 @@ def _moved(
     step = lane_stride(context, index)
     stride = sum_of_strides(reached.stride, step, sign) if step is not None else None
     return None if stride is None else ArrayAccess(parameter=reached.parameter, stride=stride)
+
+
+def is_step_of_block(context: RuleContext, change: Node) -> bool:
+    """Whether *change* moves a pointer as far for all threads of the block, as to the item of a batch."""
+    return (
+        context.file.operator(change) == "+="
+        and context.variances.of(change.children[1]) is Variance.UNIFORM
+    )

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.source.array_access import array_access
+from gpuadvise.advisor.source.array_access import array_access, is_step_of_block
 from gpuadvise.advisor.source.lane_stride import (
     is_made_of_thread,
     lane_stride,
@@ -103,7 +103,7 @@ def _is_read_of_caller(context: RuleContext, access: Node) -> bool:
     array = context.file.variable(context.at(base), base, context.function)
     if array is None or not array.parameter or array.type.count("*") != 1:
         return False
-    if context.changes(array):
+    if not all(is_step_of_block(context, change) for change in context.changes(array)):
         return False  # as by p += threadIdx.x * n: a row of the thread's own
     above: Node | None = access.parent
     while above is not None and above.kind in ("field_expression", "parenthesized_expression"):

@@ -150,3 +150,19 @@ __global__ void rows_by_a_pointer_that_helpers_moved(float *out, const float *in
   for (int k = 0; k < n; ++k) sum += x * in[k];
   out[i] = sum;
 }
+//---
+__global__ void nearest_of_a_batch(const float *from, const float *to, int *index, int n, int m) {
+  to += blockIdx.y * m * 3;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float best = 1e30f;
+  for (int k = 0; k < m; ++k) {
+    float d = from[i] - to[k * 3];  // expect: unstaged-reuse
+    if (d < best) { best = d; index[i] = k; }
+  }
+}
+__global__ void row_of_the_thread(const float *x, float *out, int m) {
+  x += (blockIdx.x * blockDim.x + threadIdx.x) * m;
+  float sum = out[threadIdx.x];
+  for (int k = 0; k < m; ++k) sum += x[k];
+  out[threadIdx.x] = sum;
+}
