@@ -35,6 +35,7 @@ _MODULES = (
     "transfers.slow_pinned_copies",
     "transfers.serial_transfers",
     "cuda.values_read_in_loops",
+    "cuda.unfused_kernels",
     "transfers.small_transfers",
     "transfers.integrated_gpu_copies",
     "transfers.excess_pinned_memory",

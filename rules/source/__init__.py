@@ -50,6 +50,7 @@ CUDA_RULES = (
     "unchecked-errors",
     "uncoalesced-access",
     "underfilled-device",
+    "unfused-kernels",
     "unprefetched-managed-memory",
     "unrestricted-pointers",
     "unsigned-loop-counters",
