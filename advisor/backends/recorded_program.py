@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
@@ -35,6 +37,8 @@ _STARTERS = frozenset(
      "srun", "mpirun", "mpiexec", "conda", "mamba", "micromamba", "pixi", "hatch", "pdm", "tox", "nox")
 )  # fmt: skip
 _MOST_SECONDS = 30  # to ask an interpreter
+# The first ones of a program also load and allocate; the median of three has one of them at most.
+_FEWEST_STEPS = 3
 # 128 and the signal's number: what a shell says of a program that a signal ended.
 _ENDED_BY_SIGNAL = 128
 
@@ -57,10 +61,18 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds of the host from one step of PyTorch to the next, the median before and in a recording."""
+
+    before: float
+    recorded: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedProgram:
     """A program that has ended: its exit code, what it was recorded with, and the recordings.
 
-    *fault* says why PyTorch's profiler wrote none, where it was tried. *started_python*: a Python
+    *pace* is None where too few steps were counted. *fault* says why PyTorch's profiler wrote none, where it was tried. *started_python*: a Python
     that could be recorded started; *uses_torch*: one of them imported torch.
     """
 
@@ -69,6 +81,7 @@ class RecordedProgram:
     recordings: tuple[Path, ...]
     started_python: bool = False
     uses_torch: bool = False
+    pace: Pace | None = None
     fault: str | None = None
 
 
@@ -194,8 +207,18 @@ def record_program(command: Sequence[str], folder: str, recipe: Recipe) -> Recor
         recordings=tuple(recordings),
         started_python=(Path(folder) / "python-started").exists(),
         uses_torch=_imported_torch(folder),
+        pace=_pace(folder),
         fault=_fault(folder),
     )
+
+
+def _pace(folder: str) -> Pace | None:
+    """Return the pace of the first process that was recorded."""
+    for path in sorted(Path(folder).glob("pace-*.json")):
+        times = json.loads(path.read_text("utf-8"))
+        if len(times["before"]) >= _FEWEST_STEPS and times["recorded"]:
+            return Pace(before=median(times["before"]), recorded=median(times["recorded"]))
+    return None
 
 
 def _imported_torch(folder: str) -> bool:
@@ -239,8 +262,6 @@ def record_waits(command: Sequence[str], folder: str) -> AuditedProgram:
 
 def _counted(path: Path) -> tuple[GpuUse, list[Wait], int]:
     """Return what one process of the program wrote: its use of a GPU, its waits, and how many more there were."""
-    import json
-
     written = json.loads(path.read_text("utf-8"))
     waits = [
         Wait(

@@ -19,6 +19,7 @@ from gpuadvise.advisor.backends.recorded_program import (
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.emit import complain, note
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.options import Text, pick, read
@@ -27,6 +28,8 @@ from gpuadvise.cli.parameters import argument
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Below it the median of three steps says little: they differ by as much from each other.
+SLOWED = 1.3
 # Options behind the program's name are the program's own, with and without "--" before it.
 SETTINGS = {"allow_interspersed_args": False}
 EXAMPLES = """\
@@ -128,6 +131,12 @@ def _answer(recorded: RecordedProgram, kept: Path | None) -> bool:
     verb = "advise" if recorded.recorder is ProgramRecorder.NCU else "timeline"
     if recorded.fault is not None:
         note(f"{recorded.fault}.")
+    pace = recorded.pace
+    if pace is not None and pace.recorded > SLOWED * pace.before:
+        note(
+            f"Recording slowed the host: it took {show_seconds(pace.recorded)} for a step, and {show_seconds(pace.before)} "
+            "before. Without it the GPU idles less; measure what a change wins on the program itself."
+        )
     with redirect_stdout(sys.stderr):
         code = main([verb, *_named(recorded.recordings)])
     if kept is not None:

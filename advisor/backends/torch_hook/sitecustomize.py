@@ -75,6 +75,9 @@ class StepRecorder:
         self.profiler: Any = None
         self.others: Any = ()  # the program's own profilers
         self.acting = False  # what PyTorch's profiler does now was asked for here
+        self.stepped_at: float | None = None
+        self.before: list[float] = []  # seconds from step to step, without the profiler
+        self.recorded: list[float] = []  # and with it
         self.process = os.getpid()
 
     def watch(self) -> None:
@@ -152,12 +155,22 @@ class StepRecorder:
         if self.count + 2 >= self.first and self.busy():
             return  # a step later, then
         self.count += 1
+        self.time()
         if self.count == self.last:
             self.act(self.end)
         elif self.profiler is not None:
             self.act(self.profiler.step)
         elif self.count in (self.first - 1, self.first):
             self.act(self.begin)
+
+    def time(self) -> None:
+        """Note what the host took from the step before to this one, but for those at which a recording begins."""
+        now, before = time.perf_counter(), self.stepped_at
+        if before is not None and self.profiler is None:
+            self.before.append(now - before)
+        elif before is not None and self.count > self.first:
+            self.recorded.append(now - before)
+        self.stepped_at = now
 
     def act(self, action: Any) -> None:
         """Do what changes the recording; nothing more is tried where it fails."""
@@ -202,7 +215,9 @@ class StepRecorder:
         self.profiler.start()
 
     def end(self) -> None:
-        """Stop the profiler and write what it recorded, whole or not at all."""
+        """Stop the profiler and write what it recorded, whole or not at all, and how long steps took."""
+        import json
+
         profiler, self.profiler = self.profiler, None
         if profiler is None:
             return
@@ -214,11 +229,13 @@ class StepRecorder:
         target = os.path.join(self.folder, name)
         profiler.export_chrome_trace(target + ".part.json")
         os.rename(target + ".part.json", target)
+        with open(os.path.join(self.folder, f"pace-{self.process}.json"), "w") as file:
+            json.dump({"before": self.before, "recorded": self.recorded}, file)
 
     def forget(self) -> None:
         """Begin anew, and write what is recorded then over what was written."""
         profiler, self.profiler = self.profiler, None
-        self.count = 0
+        self.count, self.stepped_at, self.before, self.recorded = 0, None, [], []
         if profiler is not None:
             profiler.stop()
 

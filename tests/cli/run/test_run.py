@@ -329,6 +329,19 @@ def test_without_a_gpu_the_answer_says_so_and_the_exit_code_too(folder: Path) ->
     assert "PyTorch sees no GPU here" in done.stderr
 
 
+@pytest.mark.parametrize(("slowed", "is_said"), [("0.03", True), ("0", False)])
+def test_a_host_that_recording_slowed_is_said(folder: Path, slowed: str, is_said: bool) -> None:
+    training = TRAINING.format(steps=9, code=0).replace(
+        "    step(first)",
+        "    import time, torch.autograd.profiler as p\n"
+        f"    time.sleep(0.02 + {slowed} * bool(p.profile.running)); step(first)",
+    )
+    done = run(folder, training)
+    assert done.returncode == 0, done.stderr
+    assert ("Recording slowed the host: it took 5" in done.stderr) == is_said
+    assert ("Recording slowed" in done.stderr) == is_said
+
+
 def test_workers_are_left_alone_and_ranks_are_recorded(folder: Path) -> None:
     workers = """
 import multiprocessing, os, sys
