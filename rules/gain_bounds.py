@@ -7,11 +7,10 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, assert_never
 
-from gpuadvise.advisor.facts.busy import peak_of
+from gpuadvise.advisor.facts.busy import DEVICE_MEMORY, timed_shares
 from gpuadvise.advisor.facts.limit_words import unit_words
 from gpuadvise.advisor.facts.limiter import (
     AT_ROOF,
-    IMPOSSIBLE,
     AtRoof,
     Imbalance,
     IssueBound,
@@ -327,9 +326,9 @@ def bounded_by_times(advice: Advice, rule: Rule, facts: Facts) -> Advice:
         return advice
     shares = timed_shares(facts)
     if rule.family in _FEWER_BYTES:
-        shares.pop(_DEVICE_MEMORY, None)
+        shares.pop(DEVICE_MEMORY, None)
     if rule.family in _FEWER_OPERATIONS:
-        shares = {unit: share for unit, share in shares.items() if unit == _DEVICE_MEMORY}
+        shares = {unit: share for unit, share in shares.items() if unit == DEVICE_MEMORY}
     if not any(shares.values()):
         return advice
     unit, share = max(shares.items(), key=itemgetter(1))
@@ -337,27 +336,6 @@ def bounded_by_times(advice: Advice, rule: Rule, facts: Facts) -> Advice:
     if gain.upper_bound <= left.upper_bound if gain else priority_of(rule, advice) is Priority.LOW:
         return advice
     return advice.but(gain=left)
-
-
-_DEVICE_MEMORY = "device memory"
-
-
-def timed_shares(facts: Facts) -> dict[str, float]:
-    """Return how busy bytes and operations in a time show device memory and the arithmetic units.
-
-    More bytes than memory moves in that time say nothing: caches served some of them.
-    """
-    work, traffic, bandwidth = facts.work, facts.traffic, facts.memory_bandwidth
-    shares: dict[str, float] = {}
-    rates = [traffic.rate] if traffic is not None else []
-    if work is not None and work.seconds:
-        rates.append(work.bytes / work.seconds)
-        peak = peak_of(work, facts.device) if facts.device is not None else None
-        if peak and work.flops / work.seconds / peak <= IMPOSSIBLE:
-            shares[f"{work.dtype} arithmetic"] = min(1.0, work.flops / work.seconds / peak)
-    if bandwidth and rates and max(rates) <= bandwidth:
-        shares[_DEVICE_MEMORY] = max(rates) / bandwidth
-    return shares
 
 
 def left_over(what: str, share: float) -> Gain:

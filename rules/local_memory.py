@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.local_memory import global_part
 from gpuadvise.advisor.facts.units import ISSUED, Unit
-from gpuadvise.advisor.facts.workload import has_shared_memory, relieved, requests_to_memory
-from gpuadvise.advisor.memory.transactions import SECTOR
+from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -40,10 +40,6 @@ HEAVY = number(
     "our judgement of profiles on an H200",
     LaunchSet.RECORDED,
 )
-_FOUND_IN_L1 = number(
-    0.9, "spills found in L1", "share", "measured: 97 % and 99 %", LaunchSet.RECORDED
-)
-_L1_AT_WORK = number(0.25, "L1 at work", "share of its peak", "our judgement", LaunchSet.RECORDED)
 # Instructions that go with each request, itself included. Measured on an H100 and an H200 are 0.5 to 1.06 in
 # five programs with spills, 1.7 to 6.3 in five with an array that a variable indexes: its address, and a loop's
 # counter, comparison and jump.
@@ -79,41 +75,12 @@ def declared(arrays: tuple[str, ...] | None) -> str:
     return f" The source declares {and_list(arrays)}." if arrays else ""
 
 
-def local_share(profile: KernelProfile) -> float | None:
-    """Return requests to local memory per executed instruction; None where nobody counted."""
-    ways = (profile.local_loads.requests, profile.local_stores.requests)
-    counts = [count for count in ways if count is not None]
-    requests = max(sum(counts), profile.spill_requests or 0.0)
-    if not profile.instructions or (not counts and profile.spill_requests is None):
-        return None
-    if not counts and not requests and (share := _uncounted(profile)):
-        return share
-    return requests / profile.instructions
-
-
-def _uncounted(profile: KernelProfile) -> float | None:
-    """Return requests to local memory per instruction, at least, by a page that counts spills alone.
-
-    It speaks of local memory that keeps L1 at work: then its instructions to memory go there, where L1
-    has what they ask for, or but for one per sector that global accesses need.
-    """
-    spoken = profile.local_loads.used_bytes or profile.local_stores.used_bytes
-    if not spoken or has_shared_memory(profile) or (profile.l1_busy or 0.0) < _L1_AT_WORK:
-        return None
-    if (profile.l1_hit_rate or 0.0) >= _FOUND_IN_L1:
-        return profile.memory_instructions
-    requests, needed = requests_to_memory(profile), profile.global_sectors_ideal
-    if requests is None or needed is None or not profile.instructions:
-        return None
-    return max(0.0, requests - needed) / profile.instructions
-
-
 def weighed(advice: Advice, profile: KernelProfile | None, share: float | None) -> Advice:
     """Return *advice* weighed by how much of what runs goes to local memory."""
     if profile is None or share is None:
         return advice
     relief = relieved(profile, 1e6, Unit.DRAM, Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.ADU)
-    part = _global_part(profile)
+    part = global_part(profile)
     relief |= relieved(profile, 1 / max(part, 1e-6), Unit.L2)
     per_request = WITH_SPILL if profile.spill_requests else WITH_ARRAY
     instructions = max(1 - per_request * share, profile.kept_instructions, _LEAST_LEFT)
@@ -133,20 +100,3 @@ def _left(instructions: float, per_request: float, part: float) -> dict[str, str
     )
     sectors = f"with {show_share(part)} of the sectors, those of global accesses"
     return {Unit.L2: sectors, **dict.fromkeys(ISSUED, words)}
-
-
-def _global_part(profile: KernelProfile) -> float:
-    """Return the part of L2's sectors that global accesses need, at least; 0 where nobody counted.
-
-    As if L1 found nothing of local memory, and of global loads what it finds now.
-    """
-    loads, stores = profile.global_loads, profile.global_stores
-    local = (profile.local_loads.sectors or 0.0) + (profile.local_stores.sectors or 0.0)
-    if loads.sectors is None or stores.sectors is None or not local:
-        return 0.0
-    used_of_loads, used_of_stores = (
-        (SECTOR if way.used_bytes is None else way.used_bytes) / SECTOR for way in (loads, stores)
-    )
-    needed = loads.sectors * min(used_of_loads, 1 - (profile.l1_load_hit_rate or 0.0))
-    needed += stores.sectors * used_of_stores
-    return needed / (needed + local)

@@ -1,4 +1,4 @@
-"""Whether a kernel is known to keep some unit busy, so that more warps would not help it."""
+"""How busy a kernel is known to keep units, and whether one so much that more warps would not help it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.limiter import IMPOSSIBLE
 from gpuadvise.advisor.peaks import peak
 from gpuadvise.advisor.thresholds import number
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
@@ -74,3 +76,24 @@ def _computed(work: Work | None, device: Device | None) -> Iterator[Busy]:
     peak = peak_of(work, device) if work and device else None
     if work and work.seconds and peak:
         yield Busy(unit=f"{work.dtype} units", share=work.flops / work.seconds / peak)
+
+
+DEVICE_MEMORY = "device memory"
+
+
+def timed_shares(facts: Facts) -> dict[str, float]:
+    """Return how busy bytes and operations in a time show device memory and the arithmetic units.
+
+    More bytes than memory moves in that time say nothing: caches served some of them.
+    """
+    work, traffic, bandwidth = facts.work, facts.traffic, facts.memory_bandwidth
+    shares: dict[str, float] = {}
+    rates = [traffic.rate] if traffic is not None else []
+    if work is not None and work.seconds:
+        rates.append(work.bytes / work.seconds)
+        peak = peak_of(work, facts.device) if facts.device is not None else None
+        if peak and work.flops / work.seconds / peak <= IMPOSSIBLE:
+            shares[f"{work.dtype} arithmetic"] = min(1.0, work.flops / work.seconds / peak)
+    if bandwidth and rates and max(rates) <= bandwidth:
+        shares[DEVICE_MEMORY] = max(rates) / bandwidth
+    return shares

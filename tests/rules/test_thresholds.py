@@ -17,6 +17,7 @@ from gpuadvise.advisor.facts import (
     limit_words,
     limiter,
     load_width,
+    local_memory,
     sectors,
     timeline,
 )
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FOLDER = Path(gpuadvise.rules.__file__).parent
-JUDGING = (limiter, limit_words, load_width, sectors, kernel_profile, timeline)
+JUDGING = (limiter, limit_words, load_width, local_memory, sectors, kernel_profile, timeline)
 # What no measurement or judgement could change: nothing, one, a half, a pair, and what a GB is.
 PLAIN = {-1, 0, 1, 2, 0.5, 1e9}
 # Sizes of hardware and formats of numbers.

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.local_memory import local_share
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import compiler_said
 from gpuadvise.rules.guide.measurement.debug_build import is_debug
-from gpuadvise.rules.local_memory import (
-    RARE,
-    SMALL_FRAME,
-    declared,
-    local_evidence,
-    local_share,
-    weighed,
-)
+from gpuadvise.rules.local_memory import RARE, SMALL_FRAME, declared, local_evidence, weighed
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 

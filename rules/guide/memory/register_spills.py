@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.local_memory import local_share
 from gpuadvise.advisor.occupancy.budget import wider
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_share
@@ -11,14 +12,7 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import compiler_said, profiled
 from gpuadvise.rules.guide.measurement.debug_build import is_debug
-from gpuadvise.rules.local_memory import (
-    RARE,
-    SMALL_FRAME,
-    declared,
-    local_evidence,
-    local_share,
-    weighed,
-)
+from gpuadvise.rules.local_memory import RARE, SMALL_FRAME, declared, local_evidence, weighed
 from gpuadvise.rules.model import Conflict, Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import step_up, unknown_block
 from gpuadvise.rules.sources import guide, programming_guide
