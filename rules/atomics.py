@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-# L2 takes about one atomic sector per cycle for one address. Measured are 0.22 to 0.84 on an H100 and an
-# H200 where atomics queue (one counter, a histogram of few bins), 1.6 to 26 where addresses are spread.
+# L2 takes about one atomic sector per cycle for one address.
 QUEUED = number(
     1.0,
     "in a queue",
@@ -33,8 +32,6 @@ _QUEUED_AT_SOME = number(
     "measured: 1.4 for histograms of 256 bins on an H100, 5.3 for 1,024 on an H200",
     LaunchSet.SIXTH,
 )
-# Atomics on one sector, of which a block that adds up first would send one: our judgement. Measured are 64 to
-# 150,000 on few addresses, 1 to 6 where each has its own.
 UPDATED_AGAIN = number(
     16.0,
     "atomics per sector written",

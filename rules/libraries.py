@@ -39,7 +39,6 @@ OF_PEAK = number(
     "our judgement",
     LaunchSet.RECORDED,
 )
-# Where a page counts no instructions, of what is named a product.
 FMA_PIPE = number(
     0.3,
     "FMA pipe of what is named a product, on a page without counts",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.rules.advice import Advice, Evidence
 
-# Slow paths of sinf, or double mathematics, take some 40 bytes that few launches ever touch.
 SMALL_FRAME = number(
     64,
     "small frame",
@@ -40,9 +39,7 @@ HEAVY = number(
     "our judgement of profiles on an H200",
     LaunchSet.RECORDED,
 )
-# Instructions that go with each request, itself included. Measured on an H100 and an H200 are 0.5 to 1.06 in
-# five programs with spills, 1.7 to 6.3 in five with an array that a variable indexes: its address, and a loop's
-# counter, comparison and jump.
+# Each request counts itself.
 WITH_SPILL = number(
     1.1,
     "instructions that go with a request, of spills",

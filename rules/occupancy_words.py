@@ -41,7 +41,6 @@ TILE_WARPS = number(
     "a quarter of what an SM of a V100, A100 or H100 holds",
     LaunchSet.FOURTH,
 )
-# Warps then / now, before a launch alone is worth changing.
 MANY_MORE = number(
     4 / 3,
     "many more warps",

@@ -41,7 +41,6 @@ FIRST_TENSOR = number(
     7, "first tensor cores", "major compute capability", "programming guide: Volta"
 )
 FIRST_TF32 = number(8, "first TF32", "major compute capability", "programming guide: Ampere")
-# Dense FP16 on tensor cores against FP32 on the ordinary units, at most on any part.
 FASTER = number(
     16.0, "FP16 on tensor cores per FP32 on ordinary units", "", "data sheets: at most, on any part"
 )

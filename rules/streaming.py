@@ -89,8 +89,6 @@ PASSED_ON = number(
     "1 where each element is stored there and loaded once; a quarter more for the rest",
     LaunchSet.RECORDED,
 )
-# Transpositions of 4-byte words through shared memory keep an H200's memory 73 % busy at their best: below
-# this share wider accesses still win.
 STAGED_BUSY = number(
     0.65,
     "memory busy, through shared memory",
@@ -98,8 +96,6 @@ STAGED_BUSY = number(
     "transpositions of 4-byte words reach 73 % on an H200",
     LaunchSet.RECORDED,
 )
-# Instructions of a warp that loads one word per thread, to add it up with the others of its block: measured are 64
-# to 78 in five such sums and softmaxes, 100 and more where threads compute on with it.
 PER_WORD = number(
     100.0,
     "instructions per word",

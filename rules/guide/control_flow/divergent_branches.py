@@ -35,8 +35,6 @@ WORD = number(
     "a lane that a branch leaves alone uses one of a sector's words",
     LaunchSet.RECORDED,
 )
-# Measured on an H100: of two kernels that wait for memory with 16 to 19 lanes at work, one gained by
-# full warps at 0.44, and one did not at 0.30.
 ISSUING = number(
     0.35,
     "issue slots",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-# Where no unit is at its roof, so that idle SMs are lost time: from here on a fifth more throughput is in sight.
 UNEVEN_IN_LATENCY = number(
     0.83,
     "uneven, with no unit at its roof",

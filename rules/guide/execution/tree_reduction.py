@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.occupancy.launch import Launch
 
-# Lanes that a predicate leaves at work: a tree of sums switches off half of them in each step.
 LANES_AT_WORK = number(
     0.65,
     "lanes at work",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Reuse
     from gpuadvise.advisor.occupancy.answer import Occupancy
 
-# Caches mostly hide what is read up to twice.
 TWICE = number(
     2.0,
     "reads per byte",

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.roofline import Roofline
 
-# Ten times from the roof something is wrong, whatever the kernel does.
 VERY_FAR = number(
     0.1,
     "very far",
