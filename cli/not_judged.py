@@ -58,3 +58,13 @@ def exit_of(*, failed: bool, left: Sequence[object], gate: bool) -> Exit:
     if failed:
         return Exit.THRESHOLD
     return Exit.UNAVAILABLE if gate and left else Exit.RAN
+
+
+def of_tests(paths: Iterable[str]) -> list[str]:
+    """Return a note on the Python files at *paths*, which test or measure other code by their names."""
+    spared = list(paths)
+    if not spared:
+        return []
+    if len(spared) == 1:
+        return [f"{quoted_path(spared[0])} tests other code by its name: its speed is not judged."]
+    return [f"{len(spared):,} files test other code by their names: their speed is not judged."]

@@ -13,6 +13,7 @@ from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
+from gpuadvise.advisor.source.observations import is_test_name
 from gpuadvise.cli.advise.answer import AdviceReports, answer
 from gpuadvise.cli.advise.gather import GatheredEvidence
 from gpuadvise.cli.advise.judge import (
@@ -28,6 +29,7 @@ from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.engines import ENGINE_OPTIONS, chosen_engine, with_lost
 from gpuadvise.cli.exits import threshold
 from gpuadvise.cli.formats import Format
+from gpuadvise.cli.not_judged import of_tests
 from gpuadvise.cli.options import read
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
@@ -299,7 +301,9 @@ def _whole(
             sorted(judged.profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))
         ),
     )
-    notes = (*evidence.notes, *damage_notes(evidence.reading.damage))
+    scripts = (path for path in evidence.files if path.endswith(".py"))
+    spared = of_tests(filter(is_test_name, scripts))
+    notes = (*evidence.notes, *spared, *damage_notes(evidence.reading.damage))
     said = answer(advised, call.shown, limit, notes, source=evidence.read.file_without_places)
     if draws:
         from gpuadvise.cli.advise.pictures import pictures

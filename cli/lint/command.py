@@ -15,7 +15,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path, without_commands
 from gpuadvise.advisor.source.observations import SUFFIXES, is_test_name
 from gpuadvise.advisor.source.text import most_seconds
-from gpuadvise.cli import completion
+from gpuadvise.cli import completion, not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.engines import chosen_engine, exit_with_lost, with_lost
@@ -129,12 +129,7 @@ def _spared(linted: Sequence[SourceFile]) -> list[str]:
         return []
     from gpuadvise.rules.source.lint import names_gpu_library
 
-    spared = [file.path for file in named if names_gpu_library(file.data)]
-    if not spared:
-        return []
-    if len(spared) == 1:
-        return [f"{quoted_path(spared[0])} tests other code by its name: its speed is not judged."]
-    return [f"{len(spared):,} files test other code by their names: their speed is not judged."]
+    return not_judged.of_tests(file.path for file in named if names_gpu_library(file.data))
 
 
 def _refuse_beside_runtime(options: Mapping[str, object]) -> None:

@@ -132,3 +132,12 @@ def test_host_code_of_several_files_is_counted_by_file(cli, tmp_path: Path) -> N
     files = [str(tmp_path / f"{name}.cu") for name in ("a", "b")]
     assert cli("advise", report, *files).out.startswith("8 kernels and 2 files: ")
     assert cli("advise", report, files[0]).out.startswith("8 kernels and 1 file: ")
+
+
+def test_a_script_that_tests_other_code_is_said_to_be_spared(cli, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    script = tmp_path / "tests" / "train.py"
+    script.write_text("import torch\nx = torch.zeros(8).cuda()\n")
+    assert (
+        "tests other code by its name: its speed is not judged." in cli("advise", str(script)).err
+    )
