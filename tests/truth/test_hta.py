@@ -232,6 +232,23 @@ def test_stragglers(cli, files: dict[str, dict[int, str]]) -> None:
     assert named == theirs | {"even_ranks": []}
 
 
+def test_many_ranks_made_of_two(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    """The late one of 16 is named, as HTA does (benchmarks/fleet.py); each hides what HTA says it hides."""
+    monkeypatch.syspath_prepend(str(pytestconfig.rootpath / "benchmarks"))
+    import fleet
+
+    late = fleet.write_ranks(tmp_path, 16)
+    ran = cli("timeline", str(tmp_path), "--format", "json")
+    result = json.loads(ran.out)["result"]
+    assert result["ranks"]["stragglers"] == [late]
+    lines = {line["rank"]: line for line in (result, *result["others"])}
+    assert sorted(lines) == list(range(16))
+    for rank, line in lines.items():
+        communication(line, Hta("ddp_ranks", int(rank == late)))
+
+
 def test_no_queue_was_full() -> None:
     """Of HTA's 1,024 launches: a full queue holds up the host, never the GPU."""
     assert {row["value"] for row in ROWS if row["analysis"] == "full queue"} == {"0"}
