@@ -91,6 +91,12 @@ def pytorch_optimizers() -> tuple[Citation, ...]:
     return _pytorch("torch.optim", "docs/stable/optim.html")
 
 
+def torchvision_operators() -> tuple[Citation, ...]:
+    """Return the citation of torchvision's operators for detection."""
+    url = "https://docs.pytorch.org/vision/stable/ops.html"
+    return (cited("Torchvision documentation", "Operators", url),)
+
+
 def cupy_performance() -> tuple[Citation, ...]:
     """Return the citation of what CuPy says of speed."""
     url = "https://docs.cupy.dev/en/stable/user_guide/performance.html"

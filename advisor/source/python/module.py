@@ -79,6 +79,15 @@ class PythonModule:
         last = bisect_left(self.stored, ((statement.end_lineno or statement.lineno) + 1, ""))
         return {name for _, name in self.stored[first:last]}
 
+    def is_bound_between(self, name: str, first: int, last: int) -> bool:
+        """Whether a line behind *first*, up to *last*, binds *name*."""
+        return any(
+            bound == name
+            for _, bound in self.stored[
+                bisect_left(self.stored, (first + 1, "")) : bisect_left(self.stored, (last + 1, ""))
+            ]
+        )
+
     def count_work(self, nodes: int) -> None:
         """Count *nodes* that a rule looks at; raises TooCostly when they take far too long."""
         self._until_look -= nodes

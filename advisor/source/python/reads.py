@@ -56,6 +56,19 @@ _CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isi
 _SHOWN_BY = ("print", "write", "set_postfix", "set_description", "info", "add_scalar")
 
 
+def value_read(node: ast.expr) -> str:
+    """Return the name of what *node* reads: "loss" of ``loss.detach().item()``, itself where it has none."""
+    root: ast.expr = node
+    while isinstance(root, (ast.Call, ast.Attribute)):
+        if isinstance(root, ast.Attribute):
+            root = root.value
+        elif isinstance(root.func, ast.Name) and len(root.args) == 1:
+            root = root.args[0]
+        else:
+            root = root.func
+    return root.id if isinstance(root, ast.Name) else ast.unparse(node)
+
+
 def reads_of(module: PythonModule) -> Sequence[Read]:
     """Return the places where a tensor of the GPU, or a loss that goes backward, is read by the host.
 
@@ -125,6 +138,10 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             sure = _on_gpu(module, call.args[0], call)
             if sure or (sure is False and module.name_of(call.func).startswith("math.")):
                 yield Read(call, _use(module, call), sure)
+        elif module.name_of(call.func) == "torch.full" and len(call.args) > 1:
+            # The number to fill in is read.
+            if _on_gpu(module, call.args[1], call):
+                yield Read(call, How.NUMBER, True)
         elif name in _SHOWN_BY and any(_on_gpu(module, part, call) for part in _shown(call)):
             yield Read(call, How.PRINTED, True)
         elif _asks_for_size(module, call, name):
@@ -383,7 +400,7 @@ def is_called_often(module: PythonModule, reader: ast.expr) -> bool:
     if forward_of(module, reader) is not None:
         return True
     function = repeated_call_of(module, reader)
-    if function is not None and is_helper(function):
+    if function is not None and (is_helper(function) or _is_of_meter(module, function)):
         return True
     steps, loop = steps_of(module), module.loop_around(reader)
     if loop is None or not steps.is_repeated(reader) or not steps.runs_always(reader):
@@ -396,6 +413,18 @@ def is_called_often(module: PythonModule, reader: ast.expr) -> bool:
     return not once and works_on_gpu(module)
 
 
+def _is_of_meter(module: PythonModule, function: ast.FunctionDef) -> bool:
+    """Whether *function* is a method of a class named for what it measures of each batch."""
+    around = module.parents.get(function)
+    return (
+        isinstance(around, ast.ClassDef)
+        and _METERS.search(around.name) is not None
+        and _MEASURING.match(function.name) is not None
+    )
+
+
+_METERS = re.compile(r"Meter|Metric|Evaluator|Accuracy|Score|Recorder|Recall|IoU")
+_MEASURING = re.compile(r"__call__$|_?(?:update|add|prepare|process|record|accumulate)")
 # Functions that a step calls, going by their names.
 _HELPERS = re.compile(
     r"(?:^|_)(?:masks?|loss|losses|clip|accuracy|norm|length|lengths|pad|add|push|store|insert|observe|act|predict|collect"

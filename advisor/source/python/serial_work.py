@@ -7,7 +7,8 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import forward_of, repeated_call_of
+from gpuadvise.advisor.source.python.steps import forward_of, repeated_call_of, steps_of
+from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,7 @@ class Series(StrEnum):
     HEADS = "heads"
     FUNCTIONS = "functions"
     POSITIONS = "positions"
+    SAMPLES = "samples"
     STEPS_OF_CELL = "steps of a cell"
 
 
@@ -75,12 +77,16 @@ def series_in_list(module: PythonModule, node: ast.ListComp) -> Series | None:
 
 def _series_in_loop(module: PythonModule, loop: ast.For) -> Series | None:
     """Return what runs in a loop over positions of a tensor, or over frequencies."""
-    if forward_of(module, loop) is None and repeated_call_of(module, loop) is None:
+    if isinstance(loop.target, ast.Name) and _fills_one_by_one(module, loop):
+        return Series.SAMPLES
+    if not _runs_often(module, loop):
         return None
-    if isinstance(loop.target, ast.Name) and _is_over_positions(loop.iter):
-        if _operations(module, loop, loop.target.id) >= _FEWEST:
-            return Series.POSITIONS
-        return None
+    if isinstance(loop.target, ast.Name):
+        if _is_over_samples(module, loop) and _work_on_picks(module, loop) >= _FEWEST_OF_SAMPLE:
+            return Series.SAMPLES
+        if _is_over_positions(loop.iter):
+            enough = _operations(module, loop, loop.target.id) >= _FEWEST
+            return Series.POSITIONS if enough else None
     if _FUNCTIONS.match(_last_name(loop.iter)) and _collects(module, loop):
         return Series.FUNCTIONS
     return None
@@ -127,6 +133,166 @@ def _is_over_positions(rounds: ast.expr) -> bool:
         for bound in rounds.args
         for part in ast.walk(bound)
     )
+
+
+def _runs_often(module: PythonModule, loop: ast.For) -> bool:
+    steps = steps_of(module)
+    return (
+        forward_of(module, loop) is not None
+        or repeated_call_of(module, loop) is not None
+        or steps.training_loop(loop) is not None
+        or steps.evaluation_loop(loop) is not None
+    )
+
+
+def _fills_one_by_one(module: PythonModule, loop: ast.For) -> bool:
+    """Whether each round is ``out[i] = model(x[i], y[i])``, in a loop that is repeated itself."""
+    if len(loop.body) != 1 or not isinstance(loop.body[0], ast.Assign):
+        return False
+    counter = getattr(loop.target, "id", "")
+    target, call = loop.body[0].targets[0], loop.body[0].value
+    if not isinstance(target, ast.Subscript) or not isinstance(call, ast.Call):
+        return False
+    if not (_runs_often(module, loop) or module.loop_around(loop) is not None):
+        return False
+    tensors = tensors_of(module)
+    model = tensors[call.func]
+    picks = [
+        part
+        for part in call.args
+        if isinstance(part, ast.Subscript)
+        and [getattr(index, "id", "") for index in _first_index(part)] == [counter]
+    ]
+    if [getattr(index, "id", "") for index in _first_index(target)] != [counter] or not picks:
+        return False
+    is_model = model is not None and model.kind is ValueKind.MODEL
+    of_tensors = any(
+        (value := tensors[part.value]) is None or value.kind is ValueKind.TENSOR for part in picks
+    )
+    return is_model or (of_tensors and len(picks) > 1)
+
+
+def _is_over_samples(module: PythonModule, loop: ast.For) -> bool:
+    """Whether a loop counts through the first axis of a tensor, which is the batch: ``range(batch_size)``."""
+    rounds = loop.iter
+    if not isinstance(rounds, ast.Call) or getattr(rounds.func, "id", "") != "range":
+        return False
+    if len(rounds.args) != 1:
+        return False
+    bound = rounds.args[0]
+    if not isinstance(bound, ast.Name):
+        return _is_batch_axis(module, bound)
+    function = module.function_of(loop)
+    for part in module.walk(function):
+        if not isinstance(part, ast.Assign):
+            continue
+        for target in part.targets:
+            if isinstance(target, ast.Name) and target.id == bound.id:
+                if _is_batch_axis(module, part.value):
+                    return True
+            elif isinstance(target, ast.Tuple) and target.elts:
+                first = target.elts[0]
+                if isinstance(first, ast.Name) and first.id == bound.id:
+                    return _is_shape(module, part.value)
+    return False
+
+
+def _is_batch_axis(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* is ``x.size(0)`` or ``x.shape[0]`` of a tensor."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        is_first = len(node.args) == 1 and getattr(node.args[0], "value", None) == 0
+        return node.func.attr == "size" and is_first
+    if isinstance(node, ast.Subscript):
+        return getattr(node.slice, "value", None) == 0 and _is_shape(module, node.value)
+    return False
+
+
+def _is_shape(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* is ``x.size()`` or ``x.shape`` of a tensor."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr == "size" and not node.args
+    if not isinstance(node, ast.Attribute) or node.attr != "shape":
+        return False
+    value = tensors_of(module)[node.value]
+    if value is not None:
+        return value.kind in (ValueKind.TENSOR, ValueKind.BATCH)
+    return forward_of(module, node) is not None
+
+
+def _work_on_picks(module: PythonModule, loop: ast.For) -> int:
+    """Return how many operations a round takes on samples that its counter picks and on what they give.
+
+    0 where the round works for the host: it copies, saves or prints.
+    """
+    picked: set[str] = set()
+    counter = getattr(loop.target, "id", "")
+    count = picks = 0
+
+    def is_picked(node: ast.expr) -> bool:
+        return any(
+            (isinstance(part, ast.Name) and part.id in picked)
+            or (
+                isinstance(part, ast.Subscript)
+                and isinstance(part.ctx, ast.Load)
+                and counter in (getattr(first, "id", "") for first in _first_index(part))
+                and _may_be_tensor(module, part.value)
+            )
+            for part in ast.walk(node)
+        )
+
+    for statement in loop.body:
+        for part in module.walk(statement):
+            if isinstance(part, ast.Call) and _FOR_HOST.search(_last_name(part.func)):
+                return 0
+            if isinstance(part, ast.Assign) and is_picked(part.value):
+                picks += 1
+                picked.update(
+                    name.id
+                    for target in part.targets
+                    for name in ast.walk(target)
+                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+                )
+            if isinstance(part, ast.Call):
+                called = part.func
+                given = [*part.args, *(k.value for k in part.keywords)]
+                if isinstance(called, ast.Attribute) and called.attr not in _NO_KERNELS:
+                    given.append(called.value)
+                name = _last_name(called)
+                is_helper = isinstance(called, ast.Name) and name not in _BUILTINS
+                if name not in _NO_KERNELS and name not in _BUILTINS and any(map(is_picked, given)):
+                    count += _FEWEST_OF_SAMPLE if is_helper else 1
+            elif isinstance(part, (ast.BinOp, ast.Compare)):
+                count += is_picked(part)
+    return count if picks or count else 0
+
+
+def _first_index(node: ast.Subscript) -> list[ast.expr]:
+    """Return what a subscript says of the first axis."""
+    if isinstance(node.slice, ast.Tuple):
+        return node.slice.elts[:1]
+    return [node.slice]
+
+
+def _may_be_tensor(module: PythonModule, node: ast.expr) -> bool:
+    value = tensors_of(module)[node]
+    # A list of a tensor for each sample is as good.
+    return value is None or value.kind in (ValueKind.TENSOR, ValueKind.BATCH)
+
+
+# What a round does for the host: its kernels are not what takes the time.
+_FOR_HOST = re.compile(
+    r"^(?:item|cpu|numpy|tolist|imwrite|imsave|imshow|save|savefig|save_image|write|print|add_image|plot|step|tensor2im|batch_decode|putText|rectangle|astype|asarray|array)$"
+)
+# What queues no kernel.
+_NO_KERNELS = frozenset(
+    ("append", "size", "view", "unsqueeze", "squeeze", "detach", "dim", "numel", "extend", "reshape", "item",
+     "expand", "transpose", "permute", "t")
+)  # fmt: skip
+_BUILTINS = frozenset(
+    ("range", "len", "zip", "enumerate", "int", "float", "str", "list", "tuple", "dict", "isinstance", "set", "type",
+     "min", "max", "sorted")
+)  # fmt: skip
+_FEWEST_OF_SAMPLE = 3  # operations of a round
 
 
 def _operations(module: PythonModule, loop: ast.For, name: str) -> int:

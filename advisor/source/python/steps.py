@@ -73,7 +73,23 @@ class Steps:
         if loop is None or is_tiny(loop) or self.is_outer(loop):
             return False
         # A few named values, or weights, once.
-        return not (isinstance(loop, ast.For) and ".items()" in ast.unparse(loop.iter))
+        return not (isinstance(loop, ast.For) and self._is_over_names(loop))
+
+    def _is_over_names(self, loop: ast.For) -> bool:
+        """Whether *loop* runs through a dictionary: ``for key in batch: batch[key] = ...``."""
+        if ".items()" in ast.unparse(loop.iter):
+            return True
+        each, given = loop.target, loop.iter
+        if not isinstance(each, ast.Name) or not isinstance(given, (ast.Name, ast.Attribute)):
+            return False
+        picked = f"{ast.unparse(given)}[{each.id}]"
+        return any(
+            isinstance(part, ast.Subscript)
+            and isinstance(part.ctx, ast.Store)
+            and ast.unparse(part) == picked
+            for statement in loop.body
+            for part in self.module.walk(statement)
+        )
 
     def runs_always(self, node: ast.AST) -> bool:
         """Whether each round of the loop around *node* reaches it, by no condition."""
@@ -301,7 +317,14 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
                 value = tensors[part]
                 if value is not None and value.kind is ValueKind.LOADER:
                     loaders.add(value.maker)
-    return {call for call in loaders if call is not None}
+    slow = {
+        value.maker
+        for loop in steps.evaluation
+        if isinstance(loop, ast.For) and generates(module, loop)
+        for part in module.walk(loop.iter)
+        if (value := tensors[part]) is not None and value.kind is ValueKind.LOADER
+    }
+    return {call for call in loaders if call is not None and call not in slow}
 
 
 # Functions of other files that run over the loader that they are given.
@@ -325,6 +348,25 @@ def is_handed_out(module: PythonModule, loader: ast.Call) -> bool:
     function = module.function_of(loader)
     name = getattr(function, "name", "").lower()
     return "loader" in name and tensors_of(module).returns(function, loader)
+
+
+def generates(module: PythonModule, loop: ast.AST | None) -> bool:
+    """Whether each round of *loop* generates a text or a picture, beside which one copy is nothing."""
+    return loop is not None and any(
+        isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and (
+            _GENERATES.match(part.func.attr) is not None
+            or getattr(part.func.value, "id", "").lower().endswith("sampler")
+        )
+        for part in module.walk(loop)
+    )
+
+
+# Methods of models that run them many times: for each token, or for each step of a diffusion.
+_GENERATES = re.compile(
+    r"(?:p_|ddim_|plms_|beam_)?(?:sample_loop|search)$|generate(?:_(?:text|images?|samples?|tokens?))?$"
+)
 
 
 def is_tiny(loop: ast.AST) -> bool:
@@ -529,6 +571,7 @@ def _may_change(part: ast.AST) -> bool:
             "numel",
             "len",
             "isinstance",
+            "is_tensor",
             "callable",
             "exists",
         )

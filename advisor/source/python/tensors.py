@@ -181,6 +181,12 @@ class Tensors:
                 self._functions.setdefault(node.name, []).append(node)
             elif isinstance(node, ast.ClassDef):
                 self._classes[node.name] = node
+        # Variable = lambda *args: autograd.Variable(*args).cuda()
+        self._movers = {
+            name
+            for name, values in module.assigned.items()
+            if any(isinstance(value, ast.Lambda) and _moves_to_gpu(value.body) for value in values)
+        }
         if _SAYS_SOMETHING.search(module.text.content):
             self._walk()
 
@@ -615,7 +621,7 @@ class Tensors:
             buffer = call.args[0]
             if isinstance(buffer, ast.Constant) and isinstance(buffer.value, str):
                 # A buffer moves with its model, and is surely a tensor where it is made here.
-                made = len(call.args) > 1 and isinstance(call.args[1], ast.Call)
+                made = len(call.args) > 1 and isinstance(call.args[1], (ast.Call, ast.IfExp))
                 self._attributes.setdefault(self._class, {})[buffer.value] = (
                     _ON_GPU if made else _LIKELY_ON_GPU
                 )
@@ -627,6 +633,12 @@ class Tensors:
                 return _output(owner_by_name, given)
             if owner_by_name is not None and owner_by_name.kind is ValueKind.TENSOR:
                 return None
+            if call.func.id in self._movers and given:
+                first = given[0]
+                data = first is not None and (first.data or first.kind is ValueKind.ARRAY)
+                return Value(
+                    ValueKind.TENSOR, MemoryKind.GPU, call, data=data, sure=first is not None
+                )
             if owner_by_name is not None and owner_by_name.kind is ValueKind.DEVICE and given:
                 # Tensor = torch.cuda.FloatTensor; Tensor(values)
                 random = given[0] is not None and given[0].random
@@ -846,6 +858,12 @@ class Tensors:
 
 
 _MOVES = ("to", "cuda", "type")
+
+
+def _moves_to_gpu(body: ast.expr) -> bool:
+    """Whether what a lambda gives was moved to a GPU by ``.cuda()``, at least where there is one."""
+    given = body.body if isinstance(body, ast.IfExp) else body
+    return isinstance(given, ast.Call) and getattr(given.func, "attr", "") == "cuda"
 
 
 def tensors_of(module: PythonModule) -> Tensors:

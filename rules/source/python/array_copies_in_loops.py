@@ -40,8 +40,36 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             said = "Each round waits for the GPU and copies this array to the host."
         else:
             continue
+        if _crosses_once(module, call):
+            continue
         if steps.is_repeated(call) and steps.runs_always(call):
             yield module.diagnostic("array-copies-in-loops", call, said, _ACTION)
+
+
+def _crosses_once(module: PythonModule, call: ast.Call) -> bool:
+    """Whether each round copies another array, or to another GPU, or at most makes an array of what is one."""
+    loop = module.loop_around(call)
+    copied = call.func.value if isinstance(call.func, ast.Attribute) and not call.args else None
+    copied = call.args[0] if call.args else copied
+    above = module.parents.get(call)
+    if copied is None or loop is None:
+        return False
+    if isinstance(above, ast.Attribute) and above.attr in ("ndim", "shape", "dtype"):
+        return True  # of an argument that is checked
+    if isinstance(above, ast.Assign) and ast.unparse(copied) in map(ast.unparse, above.targets):
+        return True  # x = asarray(x), also kept in a list or dictionary
+    words = ast.unparse(loop)
+    if "Device(" in words or ".use()" in words:
+        return True
+    if module.name_of(call.func) in _TO_GPU:
+        return False
+    root = copied
+    while isinstance(root, (ast.Attribute, ast.Subscript)):
+        root = root.value
+    targets = ast.walk(loop.target) if isinstance(loop, (ast.For, ast.AsyncFor)) else ()
+    return isinstance(root, ast.Name) and any(
+        isinstance(part, ast.Name) and part.id == root.id for part in targets
+    )
 
 
 def _is_get(module: PythonModule, call: ast.Call) -> bool:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import TextEdit
-from gpuadvise.advisor.source.python.steps import is_test, repeated_call_of, steps_of
+from gpuadvise.advisor.source.python.steps import generates, is_test, repeated_call_of, steps_of
 from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
@@ -41,6 +41,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         )
         if (
             loop is not None
+            and not generates(module, loop)
             and moved.place is not MemoryKind.GPU
             and not _is_moved_by_trainer(module, call)
         ):

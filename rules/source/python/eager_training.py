@@ -70,6 +70,7 @@ def _is_trainer(module: PythonModule, call: ast.Call) -> bool:
 
 def _trainers(module: PythonModule) -> Iterator[Diagnostic]:
     """Trainers of Lightning that are given GPUs and no precision."""
+    yield from _arguments_of_trainers(module)
     if b"lightning" not in module.text.content or b"autocast" in module.text.content:
         return
     for call in module.calls:
@@ -87,6 +88,21 @@ def _trainers(module: PythonModule) -> Iterator[Diagnostic]:
                 "The trainer runs each step in FP32: no precision is given, so tensor cores for reduced precision idle.",
                 _TRAINER_ACTION,
             )  # fmt: skip
+
+
+def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
+    """Trainers of Transformers that are given no precision."""
+    chosen = ("fp16", "bf16", "tf32", "torch_compile", "use_cpu", "no_cuda")
+    for call in module.calls:
+        if not module.name_of(call.func).endswith("TrainingArguments") or not call.keywords:
+            continue
+        if has_unknown_arguments(call) or any(argument(call, name) is not None for name in chosen):
+            continue
+        yield module.diagnostic(
+            "eager-training", call,
+            "The trainer runs each step in FP32: neither bf16 nor fp16 is given, so tensor cores for reduced precision idle.",
+            "Try TrainingArguments(..., bf16=True), or fp16=True before Ampere, tf32=True and torch_compile=True; compare the loss curves.",
+        )  # fmt: skip
 
 
 CHECK = PythonCheck(

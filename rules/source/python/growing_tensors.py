@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, steps_of
+from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -43,6 +45,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             loop is None
             or name not in map(ast.unparse, parts.elts)
             or _is_made_anew(module, loop, above, name)
+            or _runs_model_on(module, loop, name)
         ):
             continue
         yield module.diagnostic(
@@ -50,6 +53,27 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             f"Each round allocates {name} anew and copies all of it: the work grows with the square of its length.",
             _ACTION,
         )  # fmt: skip
+
+
+def _runs_model_on(module: PythonModule, loop: ast.AST, name: str) -> bool:
+    """Whether the loop picks tokens by a model that it runs on all of *name*, beside which its copy is nothing."""
+    if not re.search(r"multinomial|argmax|topk|[Cc]ategorical", ast.unparse(loop)):
+        return False
+    names = {name} | {
+        ast.unparse(part.targets[0])
+        for part in module.walk(loop)
+        if isinstance(part, ast.Assign)
+        and isinstance(part.value, (ast.IfExp, ast.Subscript))
+        and name in ast.unparse(part.value)
+    }
+    return any(
+        isinstance(part, ast.Call)
+        and part.args
+        and ast.unparse(part.args[0]) in names
+        and (value := tensors_of(module)[part.func]) is not None
+        and value.kind is ValueKind.MODEL
+        for part in module.walk(loop)
+    )
 
 
 def _is_made_anew(module: PythonModule, loop: ast.AST, grown: ast.Assign, name: str) -> bool:

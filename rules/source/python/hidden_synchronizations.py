@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.python.reads import How, is_called_often, is_helper, reads_of
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
+    generates,
     is_test,
     may_work_on_gpu,
     repeated_call_of,
@@ -65,6 +66,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             if around in sized:
                 continue
             sized.add(around)
+        if read.how in (How.COPY, How.NUMBER, How.SUM, How.APPENDED) and any(
+            generates(module, loop) for loop in module.loops_around(read.node)
+        ):
+            continue
         place = _place(module, read)
         if place is None or (read.node.lineno, read.how) == before:
             continue

@@ -43,6 +43,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             made is None
             or moved.data
+            or _is_empty(made)
             or _is_filled(module, call)
             or any(isinstance(a, ast.ExceptHandler) for a in module.ancestors(call))
         ):
@@ -58,6 +59,14 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             f"{_written(name)}: the GPU makes it itself.",
             minor=not in_loop or not works_on_gpu(module),
         )  # fmt: skip
+
+
+def _is_empty(made: ast.Call) -> bool:
+    """Whether *made* has no elements: ``torch.empty(0)``."""
+    name = getattr(made.func, "attr", "")
+    return name in ("empty", "zeros", "ones") and any(
+        isinstance(size, ast.Constant) and size.value == 0 for size in made.args
+    )
 
 
 def _is_filled(module: PythonModule, call: ast.Call) -> bool:

@@ -41,6 +41,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     if b"range(len(" in module.text.content:
         yield from _indexed_sets(module)
+    if b"TrainingArguments" in module.text.content:
+        yield from _arguments_of_trainers(module)
     if b"DataLoader" not in module.text.content:
         return
     feeding = loaders_to_gpu(module)
@@ -48,7 +50,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
             continue
         workers = argument(call, "num_workers")
-        refused = isinstance(workers, ast.Constant) and workers.value == 0
+        count = _number_of(module, workers) if workers is not None else None
+        refused = count in (0, 1)
         if (workers is not None and not refused) or len(call.args) >= len(_PARAMETERS):
             continue
         if any(isinstance(part, ast.Starred) for part in call.args) or _is_in_memory(module, call):
@@ -58,10 +61,54 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "loaders-without-workers", call,
                 where_on_gpu(
                     module,
-                    "The process that feeds the GPU also loads and transforms every sample, so the GPU waits for each batch.",
+                    _ONE if count == 1 else _NONE,
                 ),
                 _ACTION,
                 minor=refused or not works_on_gpu(module),
+            )  # fmt: skip
+
+
+_NONE = "The process that feeds the GPU also loads and transforms every sample, so the GPU waits for each batch."
+_ONE = "One worker loads and transforms every sample, so the GPU waits for batches that take it longer than a step."
+
+
+def _number_of(module: PythonModule, node: ast.expr) -> object:
+    """Return what *node* is: a number, the default of a parameter, or of an option of the command line."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        function = module.function_of(node)
+        if not isinstance(function, ast.FunctionDef) or function.name.startswith("test"):
+            return None
+        given = function.args
+        names = [p.arg for p in (*given.posonlyargs, *given.args)]
+        defaults = dict(zip(reversed(names), reversed(given.defaults), strict=False))
+        default = defaults.get(node.id)
+        return default.value if isinstance(default, ast.Constant) else None
+    if not isinstance(node, ast.Attribute):
+        return None
+    for call in module.calls:
+        if getattr(call.func, "attr", "") == "add_argument" and any(
+            isinstance(word, ast.Constant)
+            and str(word.value).lstrip("-").replace("-", "_") == node.attr
+            for word in call.args
+        ):
+            default = argument(call, "default")
+            return default.value if isinstance(default, ast.Constant) else None
+    return None
+
+
+def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find trainers of Transformers whose loaders have no workers, as they have by default."""
+    for call in module.calls:
+        if not module.name_of(call.func).endswith("TrainingArguments") or not call.keywords:
+            continue
+        if argument(call, "dataloader_num_workers") is None and not has_unknown_arguments(call):
+            yield module.diagnostic(
+                "loaders-without-workers", call,
+                "The process that feeds the GPU also collates every batch: dataloader_num_workers is 0 by default.",
+                "Write TrainingArguments(..., dataloader_num_workers=4), and measure more.",
+                minor=True,
             )  # fmt: skip
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test
+from gpuadvise.advisor.source.python.steps import (
+    forward_of,
+    is_test,
+    repeated_call_of,
+    steps_of,
+)
 from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
 from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
@@ -45,7 +50,19 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             f"{text}: the copy is staged by the driver, so that the host may wait and nothing overlaps, whatever "
             "non_blocking=True asks for.",
             _ACTION,
+            minor=_runs_once(module, call),
         )  # fmt: skip
+
+
+def _runs_once(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* stands in no loop, and in a function that is called once or seldom."""
+    steps = steps_of(module)
+    return (
+        module.loop_around(call) is None
+        and steps.training_loop(call) is None
+        and forward_of(module, call) is None
+        and repeated_call_of(module, call) is None
+    )
 
 
 CHECK = PythonCheck(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.source.python.steps import is_test
 from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -26,11 +27,13 @@ _TRITON = ("triton.jit", "triton.autotune", "triton.heuristics")
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find launches of CuPy and Numba kernels whose block is not a multiple of 32 threads."""
+    tests = is_test(module)  # which give a block as many threads as the few numbers that they check
     raw, jitted, triton = _kernels(module)
     for call in module.calls:
         block: ast.expr | None = None
+        grid: ast.expr | None = None
         if isinstance(call.func, ast.Name) and call.func.id in raw and len(call.args) >= 2:
-            block = call.args[1]
+            grid, block = call.args[:2]
         elif isinstance(call.func, ast.Subscript) and isinstance(call.func.value, ast.Name):
             name = call.func.value.id
             if (
@@ -38,10 +41,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 and isinstance(call.func.slice, ast.Tuple)
                 and len(call.func.slice.elts) >= 2
             ):
-                block = call.func.slice.elts[1]
+                grid, block = call.func.slice.elts[:2]
             elif name in triton:
                 yield from _triton(module, call)
         threads = _threads(module, block) if block is not None else None
+        # One block, of all the numbers that there are, has no others to idle beside.
+        if tests or (grid is not None and _threads(module, grid) == 1):
+            continue
         if threads is not None and threads > 1 and threads % WARP_SIZE and threads <= BLOCK_THREADS:
             yield module.diagnostic(
                 "partial-warp", call, f"Blocks of {threads} threads leave {plural(-threads % WARP_SIZE, 'lane')} of the last warp idle.",

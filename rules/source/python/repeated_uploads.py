@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
+    generates,
     is_test,
     may_work_on_gpu,
     repeated_call_of,
@@ -16,6 +17,7 @@ from gpuadvise.advisor.source.python.steps import (
 )
 from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu, tensors_of
 from gpuadvise.advisor.source.python.training import argument
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
 
+# Fewer are a batch and its labels.
+FEWEST = number(3, "arrays that a function uploads by a helper, at least", "", "our judgement")
 _ACTION = (
     "Upload all of it once before the loop and index it on the GPU, or fill a pinned buffer and copy it with "
     "non_blocking=True."
@@ -61,7 +65,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         if moved.data and not moved.random and argument(call, "non_blocking") is None:
             uploads.append(call)
+    yield from _by_helpers(module, uploads)
     for call in uploads:
+        if generates(module, module.loop_around(call)):
+            continue
         in_step = steps.training_loop(call) is not None or (
             steps.is_repeated(call) and steps.runs_always(call)
         )
@@ -73,6 +80,34 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                     "Each round or call copies values from pageable host memory, and the host waits for the copy.",
                 ),
                 _ACTION,
+            )  # fmt: skip
+
+
+def _by_helpers(module: PythonModule, uploads: list[ast.Call]) -> Iterator[Diagnostic]:
+    """Find functions that upload several arrays, each by a call of a helper of this file."""
+    helpers = {module.function_of(call) for call in uploads}
+    names = {f.name: f for f in helpers if isinstance(f, ast.FunctionDef) and f.args.args}
+    counts: dict[ast.AST, list[ast.Call]] = {}
+    for node in module.nodes:
+        name = getattr(node, "attr", getattr(node, "id", ""))
+        if name not in names or not isinstance(node, (ast.Attribute, ast.Name)):
+            continue
+        above = module.parents.get(node)
+        function = module.function_of(node)
+        if not isinstance(above, ast.Call) or function is names[name] or function is module.tree:
+            continue
+        mapped = above.func is not node and getattr(above.func, "id", "") == "map"
+        if (above.func is node or mapped) and repeated_call_of(module, above) is function:
+            counts.setdefault(function, []).extend([above] * (FEWEST if mapped else 1))
+    for calls in counts.values():
+        if len(calls) >= FEWEST:
+            yield module.diagnostic(
+                "repeated-uploads", calls[0],
+                where_on_gpu(
+                    module,
+                    "Each call uploads several arrays one by one from pageable memory, and the host waits for each.",
+                ),
+                "Keep the data on the GPU and index it there, or gather them in one pinned buffer and copy it with non_blocking=True.",
             )  # fmt: skip
 
 

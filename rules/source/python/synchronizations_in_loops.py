@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.steps import steps_of, works_on_gpu
 from gpuadvise.advisor.source.python.training import CLOCKS, conditional_in
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -35,12 +36,17 @@ _ACTION = "Leave it out: work in one stream runs in order, and reading a value w
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.cuda.synchronize()`` in every iteration, other than to measure time."""
     waits = [c for c in module.calls if module.name_of(c.func) == "torch.cuda.synchronize"]
-    if not waits or _names_a_timer(module):
+    if not waits:
         return
+    steps = steps_of(module)
+    # A step of training does not measure what another function of the file does.
+    measures = _names_a_timer(module)
     timed = _timed_functions(module)
     for call in waits:
         loop = module.loop_around(call)
         if loop is None or conditional_in(module, call, loop):
+            continue
+        if measures and not (steps.training_loop(call) and works_on_gpu(module)):
             continue
         function = module.function_of(call)
         if function in timed or _is_named_for_measuring(function):
@@ -69,7 +75,7 @@ def _is_named_for_measuring(function: ast.AST) -> bool:
 
 def _names_a_timer(module: PythonModule) -> bool:
     """Whether a timer in a helper of this file may be what a loop waits for."""
-    words = module.text.content.lower()
+    words = module.text.content.lower().replace(b"cudnn.benchmark", b"")
     return any(mark in words for mark in _TIMERS) or any(
         word in module.text.file.lower() for word in ("bench", "test")
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.reads import How, reads_of
+from gpuadvise.advisor.source.python.reads import How, reads_of, value_read
 from gpuadvise.advisor.source.python.steps import (
     is_test,
     may_work_on_gpu,
@@ -51,6 +51,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     steps = steps_of(module)
     counts: dict[ast.AST, int] = {}
+    lines: dict[tuple[ast.AST, str], int] = {}
     for read in reads_of(module):
         loop = steps.training_loop(read.node)
         if (
@@ -60,12 +61,17 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         ):
             continue
         counts[loop] = counts.get(loop, 0) + 1
+        # A value that was read before is there, and the GPU has little left to do.
+        name = value_read(read.node)
+        before = lines.get((loop, name))
+        again = before is not None and not module.is_bound_between(name, before, read.node.lineno)
+        lines[loop, name] = read.node.lineno
         if counts[loop] <= MOST:
             yield module.diagnostic(
                 "synchronizing-reads", read.node,
                 where_on_gpu(module, _WORDS.get(read.how, "In every step the host waits for the GPU to read one value.")),
                 _ACTIONS[read.how],
-                minor=not works_on_gpu(module),
+                minor=again or not works_on_gpu(module),
             )  # fmt: skip
 
 

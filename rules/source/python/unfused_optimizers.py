@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
@@ -24,6 +25,8 @@ _FUSED = frozenset(("torch.optim.Adam", "torch.optim.AdamW"))
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.optim.AdamW(...)`` without a word on its form; the first in a file that trains."""
+    if b"TrainingArguments" in module.text.content:
+        yield from _arguments_of_trainers(module)
     if b"optim.Adam" not in module.text.content and b"import Adam" not in module.text.content:
         return
     if is_test(module) or not may_work_on_gpu(module):
@@ -31,9 +34,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     for call in module.calls:
         if module.name_of(call.func) not in _FUSED or has_unknown_arguments(call):
             continue
-        if _is_of_few(call) or any(
-            argument(call, name) is not None
-            for name in ("fused", "foreach", "capturable", "differentiable")
+        if (
+            _is_of_few(call)
+            or _is_fallback(module, call)
+            or any(
+                argument(call, name) is not None
+                for name in ("fused", "foreach", "capturable", "differentiable")
+            )
         ):
             continue
         yield module.diagnostic(
@@ -42,6 +49,28 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             _ACTION,
         )  # fmt: skip
         return
+
+
+def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find trainers of Transformers that are told to update parameter by parameter."""
+    for call in module.calls:
+        said = argument(call, "optim")
+        if not module.name_of(call.func).endswith("TrainingArguments"):
+            continue
+        if isinstance(said, ast.Constant) and said.value in ("adamw_torch", "adamw_hf"):
+            yield module.diagnostic(
+                "unfused-optimizers", said,
+                "This form updates the parameters by several kernels for each operation.",
+                'Write optim="adamw_torch_fused".',
+            )  # fmt: skip
+
+
+def _is_fallback(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* makes the optimizer of those who give none: ``if optimizer is None``."""
+    return any(
+        isinstance(above, ast.If) and re.search(r"\w*optim\w* is None", ast.unparse(above.test))
+        for above in module.ancestors(call)
+    )
 
 
 def _is_of_few(call: ast.Call) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.step_clocks import clocks_of_steps
+from gpuadvise.advisor.source.python.steps import works_on_gpu
 from gpuadvise.advisor.source.python.training import (
     CLOCKS,
     argument,
@@ -31,6 +33,15 @@ _ACTION = "Call torch.cuda.synchronize() before each reading, or time with torch
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Two readings of a clock with GPU work between them and nothing that waits for it."""
+    if not uses_gpu(module) and not works_on_gpu(module):
+        return
+    for reading in clocks_of_steps(module):
+        yield module.diagnostic(
+            "unsynchronized-timing", reading,
+            "The clock tells when the host had queued this step, not when the GPU had done it.",
+            _ACTION,
+            minor=True,
+        )  # fmt: skip
     if not uses_gpu(module):
         return
     for body in _bodies(module):

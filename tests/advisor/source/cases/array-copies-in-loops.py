@@ -71,3 +71,16 @@ else:
 # case: in the iterable
 for v in cp.asnumpy(x):
     print(v)
+# case: an array at most
+for a in arrays:
+    a = cp.asarray(a)
+# case: each array once
+for a in arrays:
+    seen.append(cp.asnumpy(a))
+# case: kept in its place
+for key in arrays:
+    arrays[key] = cp.asnumpy(arrays[key])
+# case: to each GPU
+for i in range(count):
+    with cp.cuda.Device(i):
+        parts.append(cp.array(host))

@@ -180,3 +180,18 @@ if __name__ == "__main__":
         loss = model(x.cuda()).mean()
         loss.backward()
         optimizer.step()
+
+
+# ---
+# case: arguments of a trainer
+import torch
+from transformers import TrainingArguments
+
+arguments = TrainingArguments(output_dir="out", num_train_epochs=3)  # expect: eager-training
+
+# ---
+# case: arguments with a precision
+import torch
+from transformers import TrainingArguments
+
+arguments = TrainingArguments(output_dir="out", bf16=True)

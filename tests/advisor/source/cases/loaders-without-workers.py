@@ -149,3 +149,43 @@ for i in range(len(tensors)):
 for i in range(len(dataset)):
     sample = dataset[i]
     print(sample)
+
+
+# ---
+# case: one worker
+import torch
+from torch.utils.data import DataLoader
+from transformers import TrainingArguments
+
+one = DataLoader(pictures, batch_size=64, num_workers=1)  # expect: loaders-without-workers
+for x in one:
+    x = x.cuda()
+
+
+# case: no workers, by the default of a parameter
+def without(pictures, workers=0):
+    loader = DataLoader(pictures, batch_size=64, num_workers=workers)  # expect: loaders-without-workers
+    for x in loader:
+        x = x.cuda()
+
+
+# case: no workers, by the default of an option
+parser.add_argument("--num-workers", type=int, default=0)
+asked = DataLoader(pictures, batch_size=64, num_workers=args.num_workers)  # expect: loaders-without-workers
+for x in asked:
+    x = x.cuda()
+
+
+# case: workers by the default of an option
+parser.add_argument("--threads", type=int, default=8)
+given = DataLoader(pictures, batch_size=64, num_workers=args.threads)
+for x in given:
+    x = x.cuda()
+
+
+# case: a trainer of Transformers
+TrainingArguments(output_dir="out", bf16=True)  # expect: loaders-without-workers
+
+
+# case: a trainer with workers
+TrainingArguments(output_dir="out", dataloader_num_workers=4)

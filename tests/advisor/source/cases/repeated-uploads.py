@@ -125,3 +125,21 @@ def psnr(x):
 # case: a function of what changes
 def logs(x, y):
     return torch.log(x) / torch.log(torch.tensor([y]))
+# ---
+# case: many arrays by a helper
+import torch
+
+
+class Buffer:
+    def to_torch(self, array):
+        return torch.tensor(array, device="cuda")  # expect: repeated-uploads
+
+    def samples_of(self, rows):
+        return (
+            self.to_torch(self.states[rows]),  # expect: repeated-uploads
+            self.to_torch(self.actions[rows]),
+            self.to_torch(self.rewards[rows]),
+        )
+
+    def pair_of(self, rows):
+        return self.to_torch(self.states[rows]), self.to_torch(self.actions[rows])

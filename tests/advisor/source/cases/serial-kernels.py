@@ -144,3 +144,47 @@ class Texts:
 class Kept(nn.Module):
     def forward(self, x):
         return [head(x) for head in self.heads]
+
+
+# case: each sample of a batch
+class Matching(nn.Module):
+    def forward(self, predictions, targets):
+        num = predictions.size(0)
+        for index in range(num):  # expect: serial-kernels
+            truths = targets[index][:, :-1]
+            match(self.threshold, truths, self.variance, index)
+
+
+# case: each sample by itself
+class Own(nn.Module):
+    def forward(self, x, y):
+        b, c = x.shape
+        loss = 0
+        for i in range(b):  # expect: serial-kernels
+            error = torch.abs(x[i] - y[i])
+            loss = loss + error.mean() * self.weight
+        return loss
+
+
+# case: one prediction after the other
+def rollout(model, x, rewards, count):
+    for _ in range(count):
+        for step in range(128):  # expect: serial-kernels
+            rewards[step] = model(x[step], x[step])
+
+
+# case: samples that become pictures
+class Shown(nn.Module):
+    def forward(self, x):
+        for i in range(x.size(0)):
+            y = torch.sin(x[i]) * 2 + torch.cos(x[i])
+            self.parts.append(y.cpu().numpy())
+
+
+# case: samples are collected
+class Collected(nn.Module):
+    def forward(self, x):
+        parts = []
+        for i in range(x.size(0)):
+            parts.append(x[i])
+        return parts

@@ -182,3 +182,26 @@ for x in loader:
     loss = model(x.cuda()).mean()
     loss.backward()
     optimizer.step()
+
+
+# ---
+# case: told to a trainer
+import torch
+
+TrainingArguments(output_dir="out", optim="adamw_torch")  # expect: unfused-optimizers
+
+# ---
+# case: a fused one of a trainer
+import torch
+
+TrainingArguments(output_dir="out", optim="adamw_torch_fused")
+
+# ---
+# case: for those who give none
+import torch
+
+
+class Trainer:
+    def __init__(self, model, optimizer=None):
+        if optimizer is None:
+            self.optimizer = torch.optim.Adam(model.parameters())

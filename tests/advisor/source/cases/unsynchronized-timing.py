@@ -69,3 +69,28 @@ now = time.time()
 t = time.time()
 loss.backward()
 elapsed = time.time() - t  # expect: unsynchronized-timing
+
+
+# case: each step of training
+def train_timed(model, loader, device="cuda"):
+    last = time.time()
+    for batch in loader:
+        loss = model(batch.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        now = time.time()  # expect: unsynchronized-timing
+        took = now - last
+        last = now
+
+
+# case: steps that are read
+def train_read(model, loader, device="cuda"):
+    last = time.time()
+    for batch in loader:
+        loss = model(batch.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        now = time.time()
+        took = now - last
+        last = now

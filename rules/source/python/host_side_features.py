@@ -1,0 +1,113 @@
+"""Features of sound that the host computes for each sample of each epoch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = (
+    "Compute them once and store them (torch.save, numpy.save), or, where a random part is cut out first, hand out the "
+    "samples and compute the features of the whole batch on the GPU (torchaudio.transforms, torch.stft)."
+)
+_FEATURES = re.compile(
+    r"(?:^|_)(?:get_mel|mel_?spec\w*|melspectrogram|spectrogram|stft|mfcc|fbank|cqt|pyin|yin|pitch|resample|mel_spectrogram)(?:_|$)",
+    re.IGNORECASE,
+)
+_STORED = re.compile(r"(?:^|\.)(?:load|from_disk|memmap)$")
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """Spectrograms and the like in what ``__getitem__`` of a data set calls; once in a data set."""
+    if is_test(module) or not may_work_on_gpu(module):
+        return
+    for node in module.nodes:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        methods = {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
+        if "__getitem__" not in methods or "__len__" not in methods:
+            continue
+        call = _feature(module, methods)
+        if call is not None:
+            yield module.diagnostic(
+                "host-side-features", call,
+                where_on_gpu(
+                    module,
+                    "The host computes these features for each sample of each epoch, and the GPU waits for them.",
+                ),
+                _ACTION,
+            )  # fmt: skip
+
+
+def _feature(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> ast.Call | None:
+    """Return the first call that computes features, of what ``__getitem__`` calls of its class."""
+    looked, seen = ["__getitem__"], {"__getitem__"}
+    while looked:
+        method = methods[looked.pop()]
+        for part in module.walk(method):
+            if not isinstance(part, ast.Call):
+                continue
+            called = getattr(part.func, "attr", getattr(part.func, "id", ""))
+            is_own = isinstance(part.func, ast.Attribute) and ast.unparse(part.func.value) == "self"
+            if is_own and called in methods:
+                if called not in seen:
+                    seen.add(called)
+                    looked.append(called)
+            elif _FEATURES.search(called) and not _STORED.search(called):
+                return part
+    return None
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+
+class Speech(torch.utils.data.Dataset):
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        sound = load(self.paths[index])
+        return self.transform.mel_spectrogram(sound)""",
+        """\
+import torch
+
+
+class Speech(torch.utils.data.Dataset):
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        return torch.load(self.paths[index].with_suffix(".mel.pt"))  # computed once""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="host-side-features",
+    title="Do not compute the same features in each epoch",
+    topic=Topic.TRANSFERS,
+    priority=Priority.LOW,
+    why="A spectrogram takes the host milliseconds; a training step of small models takes no longer for all of a batch.",
+    when="A data set computes in __getitem__, or in a method that it calls, spectrograms, pitch or another rate of sampling.",
+    citations=pytorch_tuning_guide(),
+    seen="self.stft.mel_spectrogram(sound)",
+    file="data.py",
+    action=_ACTION,
+)
