@@ -406,9 +406,14 @@ def finding_id(rule: str, file: str | None, kernel: str | None) -> str:
 
     Two findings of one rule about one kernel, at other places of its source, share it.
     """
+    return f"{rule}-{_checksum(file, kernel)}"
+
+
+@lru_cache(maxsize=64)  # one after the other, all findings of a kernel ask
+def _checksum(file: str | None, kernel: str | None) -> str:
     from zlib import crc32  # hashlib would load OpenSSL
 
     name = base_name(kernel) if kernel else ""
     last = (file or "").replace("\\", "/").rpartition("/")[2]
     key = f"{last}\0{name}".encode(errors="replace")
-    return f"{rule}-{crc32(key):08x}"
+    return f"{crc32(key):08x}"
