@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _FIRST_TAG, _LAST_TAG = b"<nvidia_smi_log", b"</nvidia_smi_log>"
 _MOST_GPUS = 1024
+# What expat calls a document that stops: no element found, unclosed token, unclosed section.
+_CUT_OFF = (3, 5, 20)
 _MOST_SLICES = 64
 _MIB, _MHZ = 1 << 20, 1_000_000
 _NUMBER = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)")
@@ -54,7 +56,13 @@ def machine_from_xml(content: bytes) -> Machine:
         raise BadInput("It holds XML entities, which nvidia-smi never writes.")
     try:
         root = ElementTree.fromstring(_document(content))
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
+    except ElementTree.ParseError as error:
+        if error.code in _CUT_OFF and content.strip():
+            raise BadInput(
+                f"It ends early, in line {error.position[0]}.", hint="Is the copy complete?"
+            ) from None
+        raise BadInput(f"It is not XML: {error}.") from None
+    except (ValueError, LookupError) as error:
         raise BadInput(f"It is not XML: {error}.") from None
     if root.tag != "nvidia_smi_log":
         raise BadInput("It is XML, but not of nvidia-smi.", hint="Save: nvidia-smi -q -x")

@@ -247,3 +247,11 @@ def test_a_switch_that_could_not_be_read_is_not_off(words: bytes) -> None:
     (gpu,) = machine_from_xml(xml).gpus
     assert gpu.telemetry is not None
     assert gpu.telemetry.persistence_mode is None
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_dump_that_stops_is_said_to_end_early(share: float) -> None:
+    cut = XML[: int(len(XML) * share)]
+    with pytest.raises(BadInput, match=r"^It ends early, in line \d+\.$") as caught:
+        machine_from_xml(cut)
+    assert caught.value.hint == "Is the copy complete?"
