@@ -96,18 +96,8 @@ def command(
     if plot is not None:
         _save_chart(plot, choice.device, kernels)
     uncounted = () if ncu is None else report.uncounted
-    left = [
-        *[NotJudged(path=inert(name), reason=_UNCOUNTED) for name in uncounted],
-        *[
-            NotJudged(path=inert(kernel.workload.name or "kernel"), reason=_UNTIMED)
-            for kernel in kernels
-            if kernel.roofline.share is None
-        ],
-    ]
-    shares = [kernel.roofline.share for kernel in kernels if kernel.roofline.share is not None]
-    code, below = fails_under("of the roof", min(shares, default=None), least)
-    too_fast, above = fails_over("of the roof", max(shares, default=None), most)
-    code = max(code, too_fast)
+    left = _without_share(kernels, uncounted)
+    code, failed = _gate(kernels, least, most)
     gate = (least, most) != (None, None)
     unjudged = damaged or (gate and left)
     said = not_judged.notes(left) if gate else _lacking(uncounted)
@@ -119,7 +109,7 @@ def command(
         rows=rows(kernels),
         blocks=lambda: _blocks(choice.device, kernels, given, show=show),
         notes=(*choice.notes, *reached.notes, *notes, *said),
-        failed=[*below, *above],
+        failed=failed,
         exit=Exit.UNAVAILABLE if unjudged and code is Exit.RAN else code,
         pictures=lambda: _pictures(choice.device, kernels),
     )
@@ -127,6 +117,28 @@ def command(
 
 _UNCOUNTED = "Its operations, DRAM traffic or time are not in the profile."
 _UNTIMED = "Its time is not known, so no share of the roof is."
+
+
+def _without_share(kernels: Sequence[Placed], uncounted: Sequence[str]) -> list[NotJudged]:
+    """Return the launches that no gate can judge: those *uncounted* in a profile, and those without a time."""
+    return [
+        *[NotJudged(path=inert(name), reason=_UNCOUNTED) for name in uncounted],
+        *[
+            NotJudged(path=inert(kernel.workload.name or "kernel"), reason=_UNTIMED)
+            for kernel in kernels
+            if kernel.roofline.share is None
+        ],
+    ]
+
+
+def _gate(
+    kernels: Sequence[Placed], least: float | None, most: float | None
+) -> tuple[Exit, list[str]]:
+    """Return the exit code under the thresholds *least* and *most*, and why it is not 0."""
+    shares = [kernel.roofline.share for kernel in kernels if kernel.roofline.share is not None]
+    code, below = fails_under("of the roof", min(shares, default=None), least)
+    too_fast, above = fails_over("of the roof", max(shares, default=None), most)
+    return max(code, too_fast), [*below, *above]
 
 
 def _lacking(uncounted: Sequence[str]) -> list[str]:
