@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -55,6 +56,13 @@ class TaskEngine(Protocol):
         calls one of them. Those that are *here* alone, such as standard input, are never sent away.
         """
         ...
+
+
+def files_together(files: Iterable[str], size: int, least_to_most: range) -> int:
+    """Return how many of *files* go together: some *size* bytes by their mean, from least to most."""
+    sizes = [os.path.getsize(file) for file in files if os.path.isfile(file)]
+    mean = max(sum(sizes) / len(sizes), 1) if sizes else size
+    return int(min(max(size / mean, least_to_most[0]), least_to_most[-1]))
 
 
 def answered(

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 _MOST_NAMES = 5
 # Files that a worker reads together: a process that starts takes as long as 10 MB of cubins.
-_LEAST_BATCH, _MOST_BATCH = 8, 400
+_BATCH = range(8, 401)
 _BATCH_BYTES = 32 << 20
 
 
@@ -187,13 +187,13 @@ class Gatherer:
         self, engine: TaskEngine, asked: Callable[[Gatherer], Iterator[T]]
     ) -> Iterator[T]:
         """Yield what *asked* does of each file, read by *engine*, with what goes by there."""
-        from gpuadvise.advisor.engines.engine import Lost
+        from gpuadvise.advisor.engines.engine import Lost, files_together
 
         units = list(self._units())
         results = engine.map(
             partial(read_units, replace(self.request, files=()), self.gpu, asked),
             units,
-            batch=files_together(units),
+            batch=files_together((unit.file for unit in units), _BATCH_BYTES, _BATCH),
             named=attrgetter("file"),
             here=lambda unit: not os.path.isfile(unit.file) or unit.file.endswith(SUFFIXES),
         )
@@ -305,13 +305,6 @@ class CodeUnit(NamedTuple):
     file: str
     alone: bool
     folder: FolderContents | None = None
-
-
-def files_together(units: list[CodeUnit]) -> int:
-    """Return how many of *units* a worker reads together, by their mean size."""
-    sizes = [os.path.getsize(unit.file) for unit in units if os.path.isfile(unit.file)]
-    mean = max(sum(sizes) / len(sizes), 1) if sizes else _BATCH_BYTES
-    return int(min(max(_BATCH_BYTES / mean, _LEAST_BATCH), _MOST_BATCH))
 
 
 def read_units(

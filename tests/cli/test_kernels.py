@@ -628,15 +628,3 @@ def test_ptx_alone_is_not_called_fine(cli) -> None:
     out = cli("kernels", str(path), "--advise", "--gpu", "h200").out
     assert "Nothing could be judged: the registers of PTX" in out
     assert "Nothing to change" not in out
-
-
-@pytest.mark.parametrize(("size", "together"), [(100, 400), (1 << 20, 32), (1 << 30, 8)])
-def test_small_files_go_to_a_worker_together(size: int, together: int, tmp_path: Path) -> None:
-    """Each batch starts a process: for eight small files that took fifty times what reading them takes."""
-    from gpuadvise.cli.kernels.gather import CodeUnit, files_together
-
-    file = tmp_path / "a.cubin"
-    with file.open("wb") as image:
-        image.truncate(size)
-    units = [CodeUnit(0, str(file), False), CodeUnit(1, str(tmp_path / "-"), False)]
-    assert files_together(units) == together
