@@ -879,6 +879,28 @@ def moves_to_gpu(module: PythonModule) -> Sequence[tuple[ast.Call, Value | None]
     return tensors.moves
 
 
+def uploads_of(module: PythonModule) -> list[ast.Call]:
+    """Return the calls that copy data of pageable memory to the GPU, and let the host wait."""
+    tensors = tensors_of(module)
+    uploads = []
+    for call in module.calls:
+        value = tensors[call]
+        if (
+            value is not None
+            and value.maker is call
+            and value.kind is ValueKind.TENSOR
+            and (value.data and value.place is MemoryKind.GPU and not value.random)
+        ):
+            uploads.append(call)
+    for call, moved in moves_to_gpu(module):
+        if moved is None or moved.kind is not ValueKind.TENSOR:
+            continue
+        pageable = moved.place is MemoryKind.PAGEABLE and moved.data and not moved.random
+        if pageable and argument(call, "non_blocking") is None:
+            uploads.append(call)
+    return uploads
+
+
 def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, Value | None]]:
     if tensors.cpu_only:
         return

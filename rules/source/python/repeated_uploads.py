@@ -15,8 +15,7 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
     where_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu, tensors_of
-from gpuadvise.advisor.source.python.training import argument
+from gpuadvise.advisor.source.python.tensors import tensors_of, uploads_of
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -45,26 +44,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module):
         return
     yield from _constants(module)
-    steps, tensors = steps_of(module), tensors_of(module)
-    uploads: list[ast.Call] = []
-    for call in module.calls:
-        value = tensors[call]
-        if (
-            value is not None
-            and value.maker is call
-            and value.kind is ValueKind.TENSOR
-            and (value.data and value.place is MemoryKind.GPU and not value.random)
-        ):
-            uploads.append(call)
-    for call, moved in moves_to_gpu(module):
-        if (
-            moved is None
-            or moved.kind is not ValueKind.TENSOR
-            or moved.place is not MemoryKind.PAGEABLE
-        ):
-            continue
-        if moved.data and not moved.random and argument(call, "non_blocking") is None:
-            uploads.append(call)
+    steps = steps_of(module)
+    uploads = uploads_of(module)
     yield from _by_helpers(module, uploads)
     for call in uploads:
         if generates(module, module.loop_around(call)):
