@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -61,6 +60,8 @@ class ContentCache:
         """Keep *result* as *key*, if it is small and the folder can be written."""
         if len(result) > _LARGEST:
             return
+        import tempfile
+
         path = self._path(key)
         shard = os.path.dirname(path)
         with suppress(OSError):

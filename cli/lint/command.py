@@ -7,8 +7,9 @@ import re
 import stat
 import sys
 import time
+from dataclasses import replace
 from io import StringIO
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from gpuadvise.advisor.backends.content_cache import cache_folder
 from gpuadvise.advisor.errors import BadInput
@@ -70,6 +71,9 @@ def command(
         Text, pick("jobs", "Processes that read the files; one for each core unless given.")
     ] = None,
     no_cache: Annotated[bool, pick("no_cache")] = False,
+    watch: Annotated[
+        Text, pick("watch", "Look after this time, again and again, for files that changed: 1s.")
+    ] = None,
     runtime: Annotated[bool, pick("runtime")] = False,
     output: Annotated[Text, pick("output")] = None,
     engine: EngineName = None,
@@ -94,7 +98,14 @@ def command(
         from gpuadvise.cli.lint.runtime import audit
 
         _refuse_beside_runtime(
-            {"--fix": fix, "--diff": diff, "--since": since, "--jobs": jobs, "--engine": engine}
+            {
+                "--fix": fix,
+                "--diff": diff,
+                "--since": since,
+                "--jobs": jobs,
+                "--engine": engine,
+                "--watch": watch,
+            }
         )
         audit(files, rules, inputs, Output(format=format, fields=tuple(get or ())), output)
     if output:
@@ -102,24 +113,59 @@ def command(
     if fix or diff:
         mending = "--diff" if diff else "--fix"
         _refuse_with_mending(mending, baseline or since, format, get)
-    left: list[NotJudged] = []
-    notes: list[str] = []  # of what is left out on purpose
     spread = chosen_engine(engine, scheduler, task_time)
     engine_of_files = spread or processes(read("jobs", jobs))
     cache = None if no_cache or spread else cache_folder()
-    linted = list(
-        sources(files, rules, left=left, notes=notes, engine=engine_of_files, cache=cache)
-    )
-    lacking = [source.lacking for source in linted if source.lacking]
-    if lacking and len(lacking) == len(linted):
-        raise lacking[0]
-    _refuse_idle_gate(files, rules, linted, left)
+
+    def linted(rules: FileRules) -> Linted:
+        left: list[NotJudged] = []
+        notes: list[str] = []  # of what is left out on purpose
+        seen = list(
+            sources(files, rules, left=left, notes=notes, engine=engine_of_files, cache=cache)
+        )
+        lacking = [source.lacking for source in seen if source.lacking]
+        if lacking and len(lacking) == len(seen):
+            raise lacking[0]
+        _refuse_idle_gate(files, rules, seen, left)
+        return Linted(seen, left, notes)
+
+    def judged(rules: FileRules) -> Answer:
+        seen, left, notes = linted(rules)
+        notes += _spared(seen)
+        return answer(_only_new(seen, rules, baseline, since), inputs, rules, left, notes)
+
+    if watch is not None:
+        from gpuadvise.cli.lint.watch import watch_files
+
+        beside = {"--fix": fix, "--diff": diff, "--engine": spread, "standard input": "-" in files}
+        _refuse_beside_watch(beside)
+        shown = Output(format=format, fields=tuple(get or ()))
+        return watch_files(
+            lambda: judged(replace(rules, _settings={}, _rules={})),
+            files,
+            read("watch", watch),
+            shown,
+        )
     if fix or diff:
-        code = _mend(linted, rules, write=fix and not diff, left=left, notes=notes)
+        seen, left, notes = linted(rules)
+        code = _mend(seen, rules, write=fix and not diff, left=left, notes=notes)
         return exit_with_lost(code, spread)
-    notes += _spared(linted)
-    said = answer(_only_new(linted, rules, baseline, since), inputs, rules, left, notes)
-    return with_lost(said, spread)
+    return with_lost(judged(rules), spread)
+
+
+class Linted(NamedTuple):
+    """What was read, what of it is not judged, and notes on what was left out on purpose."""
+
+    read: list[SourceFile]
+    left: list[NotJudged]
+    notes: list[str]
+
+
+def _refuse_beside_watch(given: Mapping[str, object]) -> None:
+    """Raise BadInput for what is *given* beside --watch and cannot be asked again and again."""
+    for name, value in given.items():
+        if value:
+            raise BadInput(f"{name} is not for --watch, which judges files here again and again.")
 
 
 def _spared(linted: Sequence[SourceFile]) -> list[str]:

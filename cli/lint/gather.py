@@ -48,7 +48,9 @@ _MOST_PROCESSES = 16
 _WORTH_KEEPING = 0.002  # seconds: what takes less is judged again sooner than it is kept and read
 _READING = ("gpuadvise.rules.source.lint", "gpuadvise.advisor.source.tree")
 # Folders that hold no sources of the project itself.
-_SKIPPED = frozenset((".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build"))
+SKIPPED_FOLDERS = frozenset(
+    (".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +216,7 @@ def _below(folder: str, rules: FileRules, left: list[NotJudged], notes: list[str
         left.append(_left_out(path, message))
 
     for here, folders, names in os.walk(folder, onerror=unlisted):
-        kept = [f for f in folders if f not in _SKIPPED]
+        kept = [f for f in folders if f not in SKIPPED_FOLDERS]
         folders[:] = sorted(f for f in kept if not rules.excludes(os.path.join(here, f)))
         links = [f for f in folders if os.path.islink(os.path.join(here, f))]
         notes += [f"{quoted_path(os.path.join(here, f))}: a link, not followed." for f in links]
