@@ -288,6 +288,7 @@ _RULES = {
     "environment": Option("", "Look at CUDA_ variables of this shell."),
     "fix": Option("", "Write what is mechanical."),
     "diff": Option("", "Show what --fix would write."),
+    "step": Option("N", "Only this step of it; 0: what stands before the first.", v.whole(0, 100)),
     "root": Option("FOLDER", "Only files below it may be read; default: the working folder."),
     "build": Option("FILE", "Library, cubin or build log whose kernels a hover shows."),
 }  # fmt: skip

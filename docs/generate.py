@@ -29,6 +29,7 @@ from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.error_texts import error_texts
 from gpuadvise.cli.explain.glossary import term_named, terms
+from gpuadvise.cli.learn.command import TUTORIALS
 from gpuadvise.cli.rules.explain import explain, needs_of
 from gpuadvise.cli.rules.text import code_of
 from gpuadvise.cli.skill.command import WHEN
@@ -53,6 +54,7 @@ FOLDER = DOCS / "rules"
 SCHEMAS = DOCS.parent / "cli" / "schemas"
 SITE = DOCS.parent / "mkdocs.yml"
 PICTURES = DOCS / "pictures"
+LEARN = DOCS.parent / "cli" / "learn"
 # Sections of both editions: what they are about, and rules or a reason beyond the citations.
 GUIDE = tomllib.loads((DOCS / "sections.toml").read_text(encoding="utf-8"))
 SECTIONS = GUIDE["old"]
@@ -87,10 +89,20 @@ def main() -> None:
     for path, text in shared_files().items():
         (DOCS / "share" / path).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / "share" / path).write_text(text, encoding="utf-8", newline="\n")
+    for name, text in tutorial_files().items():
+        (LEARN / name).write_text(text, encoding="utf-8", newline="\n")
     PICTURES.mkdir(exist_ok=True)
     for name, picture in gallery.pictures().items():
         (PICTURES / name).write_bytes(picture)
     (DOCS.parent / "llms.txt").write_text(llms(), encoding="utf-8", newline="\n")
+
+
+def tutorial_files() -> dict[str, str]:
+    """Return the tutorials as `gpuadvise learn` has them with it, which is as they stand in docs/tutorials."""
+    return {
+        f"{name}.md": (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+        for name in TUTORIALS
+    }
 
 
 def llms() -> str:

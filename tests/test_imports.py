@@ -70,6 +70,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "lsp": ("--help", set()),
     "mcp": ("--help", set()),
     "skill": ("", set()),
+    "learn": ("transpose", set()),
 }
 
 

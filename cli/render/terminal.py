@@ -70,6 +70,15 @@ def show(blocks: Iterable[Block], *, coloured: bool = True) -> None:
     _print(blocks, console)
 
 
+def show_markdown(text: str, *, coloured: bool = True) -> None:
+    """Print *text*, a page of ours in Markdown, on the terminal; raises OSError."""
+    from rich.markdown import Markdown
+
+    console = Console(no_color=not coloured, force_terminal=coloured or None)
+    console.width = max(console.width, _NARROWEST)
+    console.print(Markdown(text, code_theme="ansi_light", hyperlinks=False))
+
+
 def _print(blocks: Iterable[Block], console: Console) -> None:
     of_16 = console.color_system in (None, "standard", "windows")
     with console.use_theme(Theme(_OF_16 if of_16 else _OF_256)):

@@ -1,0 +1,1 @@
+"""The command ``gpuadvise learn``: the tutorials of the documentation, step by step."""
