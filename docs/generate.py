@@ -28,7 +28,7 @@ from gpuadvise.api.json_schema import schema_of, shared_schema
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.error_texts import error_texts
-from gpuadvise.cli.explain.glossary import term_named, terms
+from gpuadvise.cli.explain.glossary import korean_terms, term_named, terms
 from gpuadvise.cli.learn.command import TUTORIALS
 from gpuadvise.cli.rules.explain import explain, needs_of
 from gpuadvise.cli.rules.text import code_of
@@ -54,6 +54,7 @@ FOLDER = DOCS / "rules"
 SCHEMAS = DOCS.parent / "cli" / "schemas"
 SITE = DOCS.parent / "mkdocs.yml"
 PICTURES = DOCS / "pictures"
+KOREAN = DOCS / "ko" / "glossary.md"
 LEARN = DOCS.parent / "cli" / "learn"
 # Sections of both editions: what they are about, and rules or a reason beyond the citations.
 GUIDE = tomllib.loads((DOCS / "sections.toml").read_text(encoding="utf-8"))
@@ -89,6 +90,7 @@ def main() -> None:
     for path, text in shared_files().items():
         (DOCS / "share" / path).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / "share" / path).write_text(text, encoding="utf-8", newline="\n")
+    KOREAN.write_text(korean_glossary(), encoding="utf-8", newline="\n")
     for name, text in tutorial_files().items():
         (LEARN / name).write_text(text, encoding="utf-8", newline="\n")
     PICTURES.mkdir(exist_ok=True)
@@ -251,6 +253,20 @@ def glossary() -> str:
         shown = ["", "```sh", term.command, "```"] if term.command else []
         lines += [f"### {term.name}", "", f"{term.text}{also}{see}", *shown, ""]
     return "\n".join(["", *lines])
+
+
+def korean_glossary() -> str:
+    """Return the page of the terms in Korean, in the order of their usual names."""
+    lines = [
+        f"# 용어집\n\n{MADE}\n\n`gpuadvise explain 점유율`처럼 한국어로도 물을 수 있습니다. 대답은 영어로 나옵니다. "
+        "모든 용어는 [영어 용어집](../glossary.md)에 있습니다. [시작하기](start.md)\n"
+    ]
+    for name, korean in sorted(korean_terms().items(), key=lambda entry: entry[1].names):
+        first, *others = korean.names
+        also = f" 다른 이름: {', '.join(others)}." if others else ""
+        english = f"[{name}](../glossary.md#{_anchor(named(name))})"
+        lines.append(f"## {first}\n\n{english}. {korean.text}{also}\n")
+    return "\n".join(lines)
 
 
 def named(name: str) -> str:

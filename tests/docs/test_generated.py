@@ -29,6 +29,11 @@ def test_the_folder_holds_exactly_the_generated_pages() -> None:
     assert sorted(path.name for path in (DOCS / "rules").iterdir()) == sorted(PAGES)
 
 
+def test_the_korean_glossary_is_up_to_date() -> None:
+    page = (DOCS / "ko" / "glossary.md").read_text(encoding="utf-8")
+    assert page == generate.korean_glossary(), "run: python docs/generate.py"
+
+
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_a_page_is_up_to_date(name: str) -> None:
     text = (DOCS / "rules" / name).read_text(encoding="utf-8")
