@@ -70,8 +70,13 @@ def _runs_model_on(module: PythonModule, loop: ast.AST, name: str) -> bool:
         isinstance(part, ast.Call)
         and part.args
         and ast.unparse(part.args[0]) in names
-        and (value := tensors_of(module)[part.func]) is not None
-        and value.kind is ValueKind.MODEL
+        and (
+            ast.unparse(part.func) == "self"
+            or (
+                (value := tensors_of(module)[part.func]) is not None
+                and value.kind is ValueKind.MODEL
+            )
+        )
         for part in module.walk(loop)
     )
 

@@ -55,7 +55,12 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 
 def _runs_once(module: PythonModule, call: ast.Call) -> bool:
-    """Whether *call* stands in no loop, and in a function that is called once or seldom."""
+    """Whether *call* fills what is missing, or stands in no loop and in a function that is called seldom."""
+    if any(
+        isinstance(above, ast.If) and "is None" in ast.unparse(above.test)
+        for above in module.ancestors(call)
+    ):
+        return True
     steps = steps_of(module)
     return (
         module.loop_around(call) is None
