@@ -40,6 +40,12 @@ _PROFILER_AT_MOST = number(
 _START_AND_END = number(
     0.5e-6, "start and end of a kernel, saved in a graph or by fusion", "s", "half of an empty one"
 )
+_LEAST_BESIDE = number(
+    5e-3,
+    "one-time work, or the host's code beside the run, at least",
+    "s",
+    "our judgement: contexts take tens of milliseconds, the first launch of a profiler half of one",
+)
 HOST_BOUND_IDLE = number(0.1, "idle in gaps", "share", "our judgement", LaunchSet.RECORDED)
 _HALF_PRECISION = frozenset({"half", "bfloat16", "c10::half", "c10::bfloat16", "fp16", "bf16"})
 _SINGLE_PRECISION = frozenset({"float", "fp32"})
@@ -186,10 +192,10 @@ class TracedRun:
 
     @property
     def waits_for_launches(self) -> bool:
-        """Whether launches that come late are worth a word, though they are not what takes the time."""
+        """Whether launches that come late are worth a word, be they what takes the time or not."""
         cost = _PROFILER_AT_MOST * self.launches * self.launch_overhead_seconds
         late = self.launch_idle_seconds - cost >= HOST_BOUND_IDLE * self.span_seconds
-        return late and self._by_launch and not (self.launch_bound or self.late_launches)
+        return (late and self._by_launch) or self.launch_bound or self.late_launches
 
     @property
     def host_bound(self) -> bool:
@@ -224,6 +230,10 @@ class TracedRun:
     def outside_code_seconds(self) -> float:
         """The host's own code before the GPU's first work and behind its last."""
         return self.before_seconds + self.after_seconds
+
+    def much_beside(self, seconds: float) -> bool:
+        """Return whether *seconds* of the recording that are not of the run are worth a word."""
+        return seconds >= _LEAST_BESIDE and self.share_of_recording(seconds) >= HOST_BOUND_IDLE
 
     def share_of_recording(self, seconds: float) -> float:
         """Return the share (0 to 1) of all that was recorded that *seconds* are."""

@@ -32,7 +32,7 @@ def unclaimed_idle(
 def _claimed(run: TracedRun, transfers: Iterable[Transfer], link: LinkModel | None) -> set[str]:
     """Return the causes that findings name already."""
     claimed = set()
-    if run.launch_bound or run.late_launches or run.waits_for_launches:
+    if run.waits_for_launches:
         claimed |= {"host-work", "launch", "profiler"}
     if run.host_bound:
         claimed.add("host-work")

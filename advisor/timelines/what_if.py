@@ -173,7 +173,7 @@ def _savings(
 
 def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
     """Yield what the host could do against an idle GPU, where the rules advise it too."""
-    if run.launch_bound or run.late_launches or run.waits_for_launches:
+    if run.waits_for_launches:
         yield WhatIf(
             change=Change.LAUNCH_GRAPHS,
             saved_ns=round(run.launch_idle_seconds * 1e9),

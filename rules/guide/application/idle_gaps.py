@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE, LAUNCH_BOUND_IDLE
+from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
     from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
-
-_LEAST_BESIDE = number(
-    5e-3,
-    "one-time work, or the host's code beside the run, at least",
-    "s",
-    "our judgement: contexts take tens of milliseconds, the first launch of a profiler half of one",
-)
 
 
 def check(
@@ -41,16 +33,11 @@ def check(
     idle = unclaimed_idle(timeline, transfers or (), link)
     if idle is not None:
         advice.append(_idle_for(timeline, idle, managed))
-    if _is_much(timeline, timeline.one_time_seconds):
+    if timeline.much_beside(timeline.one_time_seconds):
         advice.append(_once(timeline))
-    if _is_much(timeline, timeline.outside_code_seconds):
+    if timeline.much_beside(timeline.outside_code_seconds):
         advice.append(_outside(timeline))
     return tuple(advice) or PASSED
-
-
-def _is_much(run: TracedRun, beside: float) -> bool:
-    """Return whether *beside* seconds, which are not of the run itself, are worth a word."""
-    return beside >= _LEAST_BESIDE and run.share_of_recording(beside) >= HOST_BOUND_IDLE
 
 
 def _once(timeline: TracedRun) -> Advice:
