@@ -56,6 +56,9 @@ QUESTIONS = {
     "Why is my kernel slow?": (
         CommandRow("advise", "What to change first, what it can win, and who says so."),
         CommandRow("occupancy", "What limits a kernel's occupancy, and what would raise it."),
+        CommandRow(
+            "tui", "The occupancy calculator in a terminal.", "gpuadvise.servers.tui.command"
+        ),
         CommandRow("whatif", "Which block size and register cap suit a kernel, before it runs."),
         CommandRow("roofline", "Memory- or compute-bound, and what is attainable."),
         CommandRow("latency", "Warps and bytes in flight that hide latency."),

@@ -70,6 +70,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "lsp": ("--help", set()),
     "mcp": ("--help", set()),
     "skill": ("", set()),
+    "tui": ("--help", set()),
     "learn": ("transpose", set()),
 }
 

@@ -1,0 +1,1 @@
+"""The command ``gpuadvise tui``: the occupancy calculator in a terminal."""
