@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.host_work import (
     copies_one_value,
     direction,
+    is_always_reached,
     is_timed,
     loops_with_launches,
 )
@@ -42,6 +43,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "Each iteration copies in, computes and copies out, and waits for every copy: link and SMs take turns.",
                 "Where iterations are independent, use pinned memory and cudaMemcpyAsync() in two or more streams with buffers "
                 "of their own; where one needs the result of the last, keep it on the device and copy once after the loop.",
+                minor=not is_always_reached(context, back, loop),
             )  # fmt: skip
 
 

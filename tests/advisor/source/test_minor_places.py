@@ -37,3 +37,39 @@ def test_functions_that_were_read_are_no_unknown_syntax() -> None:
     assert [d.where.line for d in linted.diagnostics] == [4]
     assert all(not (r.line <= 3 <= r.end_line) for r in linted.unparsed)
     assert not linted.not_understood
+
+
+def test_a_round_trip_that_not_every_iteration_makes_is_minor() -> None:
+    def source(condition: str) -> str:
+        return (
+            "__global__ void step(float *x) {}\n"
+            "void run(float *x, float *h, int n) {\n  for (int i = 0; i < n; ++i) {\n"
+            "    cudaMemcpy(x, h, n, cudaMemcpyHostToDevice);\n    step<<<n, 256>>>(x);\n"
+            f"    {condition} cudaMemcpy(h, x, n, cudaMemcpyDeviceToHost);\n  }}\n}}\n"
+        )
+
+    assert minor(source(""), "serial-transfers") == [False]
+    assert minor(source("if (i % 10 == 0)"), "serial-transfers") == [True]
+
+
+def test_what_a_kernel_of_one_block_does_is_minor() -> None:
+    launch = "void run(float *x) {{ tree<<<{}, 256>>>(x); }}\n"
+    assert minor(ALONE + launch.format("64"), "divergent-branches") == [False]
+    assert minor(ALONE + launch.format("1"), "divergent-branches") == [True]
+
+
+def test_what_runs_once_or_tries_the_gpu_is_minor() -> None:
+    copy = (
+        "{{ std::vector<float> h(9); cudaMemcpyAsync(x, h.data(), 9, cudaMemcpyHostToDevice, s); }}"
+    )
+    function = f"void {{}}(float *x, cudaStream_t s) {copy}\n"
+    assert minor(function.format("step"), "pageable-transfers") == [False]
+    assert minor(function.format("init_tables"), "pageable-transfers") == [True]
+    once = (
+        function.format("fill")
+        + "int main() {\n  float *x;\n  cudaMalloc(&x, 9);\n  fill(x, 0);\n}\n"
+    )
+    assert minor(once, "pageable-transfers") == [True]
+    dropped = "void {}(float **x) {{ cudaMalloc(x, 9); }}\n"
+    assert minor(dropped.format("run"), "unchecked-errors") == [False]
+    assert minor(dropped.format("test_sum"), "unchecked-errors") == [True]
