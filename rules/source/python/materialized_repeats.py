@@ -64,7 +64,7 @@ def _copies_heads(module: PythonModule, call: ast.Call, name: str) -> bool:
     """Whether *call* is ``repeat_kv(k, n)`` or ``k.repeat_interleave(n, dim=1)`` in an attention; once for k and v."""
     if name == "repeat":
         return False
-    given = call.args[0] if isinstance(call.func, ast.Name) or module.name_of(call.func) else None
+    given = call.args[0] if call.args else None
     if isinstance(call.func, ast.Attribute) and not module.name_of(call.func).startswith("torch."):
         given = call.func.value
     if not isinstance(given, ast.Name) or not _HEADS.match(given.id):
