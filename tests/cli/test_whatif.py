@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from typing import TYPE_CHECKING
@@ -323,7 +324,8 @@ def ptx(source: Path) -> Path:
     image = b" " * int(nvrtc.call(compiler, "nvrtcGetPTXSize", handle))
     nvrtc.call(compiler, "nvrtcGetPTX", handle, image)
     path = source.parent / "k.ptx"
-    path.write_bytes(image.rstrip(b"\0"))
+    # The language of CUDA 12.0, for an older ptxas than NVRTC.
+    path.write_bytes(re.sub(rb"\.version \d\.\d", b".version 8.0", image.rstrip(b"\0")))
     return path
 
 
