@@ -235,6 +235,7 @@ _IDLE = (
     "layout",
     "elementwise",
     "fused",
+    "fused_attention",
     "waited",
     "busy",
 )

@@ -337,6 +337,7 @@ class Facts:
         layout = "0s"  # conversions between NCHW and NHWC
         elementwise = "10ms"  # passes over memory for one operation each
         fused = "1ms"  # one pass in their place, at least
+        fused_attention = "0s"  # kernels of attention that store no scores
         products = [{ rows = 4096, columns = 4096, inner = 4096, dtype = "bfloat16", batch = 1, calls = 100, time = "40ms" }]
         """,
     )

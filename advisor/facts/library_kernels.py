@@ -115,6 +115,8 @@ _HAS_TF32 = r"f32f32_f32f32_f32|simt_sgemm|[a-z]_sgemm_\d+x\d+|scudnn"
 # Those of FP64: cuBLAS, and CUTLASS on tensor cores.
 _DOUBLE_PRECISION = r"f64f64_f64f64_f64|d884gemm|(?:^|_)dgemm|zgemm|[dw]grad\w*<double"
 # Tensor core kernels of 16-bit numbers whose rows lie at any multiple of one or two of them.
+# FlashAttention's, xFormers' and PyTorch's memory-efficient one, cuDNN's, TensorRT-LLM's and FlashInfer's.
+_FUSED_ATTENTION = r"(?i)flash_?(?:fwd|bwd|attn|attention|infer)|fmha|AttentionKernel|sdpa|BatchPrefillWith|SingleDecodeWith"
 _SINGLE_HALVES = r"(?:tensorop|wmma)\w*(?:bf16|f16|h)\w*_align[12](?!\d)"
 # What people call a product of matrices: a convolution and attention are some as well.
 _PRODUCT = r"(?i:gemm|mat_?mul|matrix_?mul|matmult|(?:^|_)b?mm(?:_|$)|attention|attn|fmha|winograd|wgmma|conv(?:[^aeiou]|ol|$))"
@@ -167,6 +169,11 @@ def in_double_precision(name: str) -> bool:
 def loads_single_halves(name: str) -> bool:
     """Return whether a kernel's name is that of a product of 16-bit numbers without aligned rows."""
     return bool(re.search(_SINGLE_HALVES, name))
+
+
+def is_fused_attention(name: str) -> bool:
+    """Return whether a kernel's name is that of an attention that stores no scores."""
+    return bool(re.search(_FUSED_ATTENTION, name))
 
 
 def is_library_product(name: str) -> bool:

@@ -25,6 +25,9 @@ LAUNCH_BOUND_IDLE = number(
 )
 SHORT_KERNEL = number(3 * LAUNCH_COST, "short kernel", "s", "three launches, measured on a H200")
 _MOSTLY_IDLE = number(2.0, "idle time per time of kernels", "", "our judgement")
+_WIDEST_HEAD = number(
+    256, "elements of a head, at most", "elements", "FlashAttention: heads of up to 256"
+)
 _FEWEST_KERNELS = number(20, "kernels of a run, at least", "", "our judgement")
 # A timer's and a launch's noise are a tenth of it, and one start of a library more than all of it.
 _LEAST_WORK = number(0.1e-3, "work of the GPU in a run, at least", "s", "our judgement")
@@ -159,7 +162,27 @@ class TracedRun:
     layout_seconds: float = 0.0  # of conversions between NCHW and NHWC
     elementwise_seconds: float = 0.0  # of passes over memory for one operation each
     fused_seconds: float = 0.0  # what one pass in place of each chain of them takes at least
+    fused_attention_seconds: float = 0.0  # of kernels that keep scores on the chip
     products: tuple[TracedProduct, ...] = ()
+
+    @property
+    def score_products(self) -> tuple[TracedProduct, ...]:
+        """The products of attention written out: of queries and keys, and of the scores and the values.
+
+        Both are batches, and the sequence that the first makes the second sums over. A matrix product
+        with weights has no batch; one of experts has wider rows than a head.
+        """
+        batches = [product for product in self.products if product.batch > 1]
+        shapes = {(one.batch, one.rows, one.inner, one.columns) for one in batches}
+        return tuple(
+            product
+            for product in batches
+            if min(product.inner, product.columns)
+            <= _WIDEST_HEAD
+            < max(product.inner, product.columns)
+            and product.rows > 1
+            and (product.batch, product.rows, product.columns, product.inner) in shapes
+        )
 
     @property
     def waits_often(self) -> bool:

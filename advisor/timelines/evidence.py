@@ -16,6 +16,7 @@ from gpuadvise.advisor.facts.library_kernels import (
     in_double_precision,
     in_single_precision,
     is_elementwise,
+    is_fused_attention,
     is_library_product,
     loads_single_halves,
 )
@@ -191,6 +192,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         layout_seconds=_seconds_of(timeline, converts_layout),
         elementwise_seconds=elementwise,
         fused_seconds=fused,
+        fused_attention_seconds=_seconds_of(timeline, is_fused_attention),
         products=_products(timeline),
     )
 

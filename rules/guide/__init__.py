@@ -49,6 +49,7 @@ _MODULES = (
     "memory.scattered_atomics",
     "memory.dependent_loads",
     "memory.unaligned_words",
+    "memory.unfused_attention",
     "memory.narrow_loads",
     "memory.narrow_accesses",
     "memory.unpadded_rows",

@@ -21,15 +21,17 @@ from gpuadvise.advisor.facts.library_kernels import (
     could_use_tf32,
     in_double_precision,
     in_single_precision,
+    is_fused_attention,
     loads_single_halves,
 )
 from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.facts.limiter import AtRoof, limiter_of
-from gpuadvise.advisor.facts.timeline import TracedRun
+from gpuadvise.advisor.facts.timeline import TracedProduct, TracedRun
 from gpuadvise.advisor.memory.number_types import NumberType
+from gpuadvise.rules.advice import Advice
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.gain_bounds import admits
-from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide import RULES, rule_of
 from gpuadvise.rules.model import Family
 
 NONE = WarpRequests(requests=0.0, sectors=0.0)
@@ -535,6 +537,59 @@ def test_names_of_double_precision_and_of_unaligned_rows(
 ) -> None:
     assert in_double_precision(name) == double
     assert loads_single_halves(name) == unaligned
+
+
+@pytest.mark.parametrize(
+    ("name", "is_fused"),
+    [
+        ("void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(Flash_fwd_params)", True),
+        (
+            "fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel)",
+            True,
+        ),
+        ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128", True),
+        ("void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, c10::BFloat16>", False),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", False),
+    ],
+)
+def test_names_of_fused_attention(name: str, is_fused: bool) -> None:
+    assert is_fused_attention(name) == is_fused
+
+
+def products(*shapes: tuple[int, int, int, int]) -> tuple[TracedProduct, ...]:
+    return tuple(
+        TracedProduct(rows=m, inner=k, columns=n, batch=batch, dtype="bfloat16", seconds=0.02)
+        for batch, m, k, n in shapes
+    )
+
+
+@pytest.mark.parametrize(
+    ("shapes", "rules"),
+    [
+        # Queries with keys, and scores with values: the odd side is the sequence.
+        ([(96, 3137, 64, 3137), (96, 3137, 3137, 64)], ["unfused-attention"]),
+        (
+            [(8, 1, 128, 4096), (8, 1, 4096, 128)],
+            ["odd-gemm-shape"],
+        ),  # one query: no scores to speak of
+        ([(1, 4096, 64, 4096), (1, 4096, 4096, 64)], ["odd-gemm-shape"]),  # weights
+        ([(8, 4096, 1024, 4096), (8, 4096, 4096, 1024)], ["odd-gemm-shape"]),  # experts
+        ([(96, 3137, 64, 3137)], ["odd-gemm-shape"]),
+        # So many rows of a batch and a sequence are nobody's stride.
+        ([(1, 25089, 768, 3072)], ["odd-gemm-shape"]),
+    ],
+)
+def test_attention_is_told_by_its_two_products(
+    shapes: list[tuple[int, int, int, int]], rules: list[str]
+) -> None:
+    run = TracedRun(span_seconds=0.1, unaligned_seconds=0.03, products=products(*shapes))
+    told = {rule: rule_of(rule).check(run) for rule in ("unfused-attention", "odd-gemm-shape")}
+    assert [rule for rule, verdict in told.items() if isinstance(verdict, Advice)] == rules
+    if rules == ["odd-gemm-shape"]:
+        advice = told["odd-gemm-shape"]
+        assert isinstance(advice, Advice)
+        assert ("3137 x 64 by 64 x 3137" in advice.message) == (shapes == [(96, 3137, 64, 3137)])
+        assert "25089" not in advice.message
 
 
 @pytest.mark.parametrize(

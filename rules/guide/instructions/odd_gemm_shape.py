@@ -42,10 +42,15 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     """
     if timeline.share(timeline.unaligned_seconds) < NOTICEABLE:
         return PASSED
-    odd = [product for product in timeline.products if _is_odd(product)]
+    attention = timeline.score_products  # whose odd side is a sequence: to fuse it is the repair
+    products = [product for product in timeline.products if product not in attention]
+    # Rows lie behind each other: how many there are is nobody's stride, until the result is read by columns.
+    strides = {product.columns for product in products if product.columns % MULTIPLE}
+    odd = [product for product in products if _is_odd(product, strides)]
     seconds = sum(product.seconds or 0.0 for product in odd)
     if not odd or timeline.share(seconds) < NOTICEABLE:
-        return _by_kernels(timeline)
+        is_of_attention = any((one.rows | one.inner | one.columns) % MULTIPLE for one in attention)
+        return PASSED if is_of_attention else _by_kernels(timeline)
     worst = max(odd, key=lambda product: product.seconds or 0.0)
     shape = f"{worst.rows} x {worst.inner} by {worst.inner} x {worst.columns}"
     return Advice(
@@ -92,10 +97,9 @@ def _by_kernels(timeline: TracedRun) -> Advice:
     )
 
 
-def _is_odd(product: TracedProduct) -> bool:
+def _is_odd(product: TracedProduct, strides: set[int]) -> bool:
     sides = (product.rows, product.columns, product.inner)
-    odd = any(side % MULTIPLE for side in sides)
-    return product.half_precision and odd and min(sides) >= _NARROW
+    return product.half_precision and not strides.isdisjoint(sides) and min(sides) >= _NARROW
 
 
 def _padded(product: TracedProduct) -> str:
@@ -131,8 +135,8 @@ RULE = Rule(
     why="Rows that are no multiple of 16 bytes cannot be loaded 16 bytes at a time, and the fast kernels need that.",
     when=(
         "In a recorded run, the kernels that cuBLAS has for rows of 16-bit elements without "
-        "alignment take 5 % of the span or more. Recorded shapes name the products with a dimension "
-        "of 64 or more that is no multiple of 8."
+        "alignment take 5 % of the span or more. Recorded shapes name the products with a dimension of "
+        "64 or more that is no multiple of 8 and is the length of some result's rows."
     ),
     citations=(
         cited(

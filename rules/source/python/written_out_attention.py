@@ -193,4 +193,5 @@ RULE = source_rule(
     seen="torch.softmax(q @ k.transpose(-2, -1), dim=-1)",
     file="train.py",
     action=_ACTION,
+    measured_as="unfused-attention",
 )

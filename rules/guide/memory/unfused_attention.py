@@ -1,0 +1,90 @@
+"""Attention of a recorded run whose scores go through memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict
+from gpuadvise.rules.evidence import derived, traced
+from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
+from gpuadvise.rules.sources import pytorch_attention
+from gpuadvise.rules.thresholds import NOTICEABLE
+from gpuadvise.rules.traced import span_gain
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.timeline import TracedProduct, TracedRun
+
+
+def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
+    """Advise when products of queries, keys and values take 5 % of the span and no fused kernel runs."""
+    products = timeline.score_products
+    seconds = sum(product.seconds or 0.0 for product in products)
+    if timeline.fused_attention_seconds or timeline.share(seconds) < NOTICEABLE:
+        return PASSED
+    scores = max(products, key=lambda product: product.rows * max(product.columns, product.inner))
+    rows, columns = scores.rows, max(scores.columns, scores.inner)
+    return Advice(
+        message=(
+            f"{plural(sum(product.calls for product in products), 'batched product')} of attention take "
+            f"{show_seconds(seconds)}, {show_share(timeline.share(seconds))} of the span, and no kernel "
+            f"of fused attention runs: scores of {rows} x {columns} for each of {scores.batch} heads are "
+            "written, read by the softmax, written again and read again."
+        ),
+        action=(
+            "Call torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=p), which "
+            "keeps the scores on the chip; in transformers attn_implementation='sdpa' or 'flash_attention_2', "
+            "in JAX jax.nn.dot_product_attention(q, k, v, implementation='cudnn')."
+        ),
+        evidence=(
+            traced("time of such products", seconds, "s"),
+            traced("span", timeline.span_seconds, "s"),
+            derived("sequence", columns, "elements"),
+        ),
+        gain=_gain(timeline, products, seconds, device),
+    )
+
+
+def _gain(
+    run: TracedRun, products: tuple[TracedProduct, ...], seconds: float, device: Device | None
+) -> Gain:
+    """Return the bound: the products and the passes between them take what the tensor cores need."""
+    peak = device.peaks.get("bf16_tensor") or device.peaks.get("fp16_tensor") if device else None
+    least = sum(product.flops for product in products) / peak if peak else 0.0
+    saved = max(0.0, seconds + run.elementwise_seconds - least)
+    how = "the products' time, with the passes over memory, beyond their operations / peak of the tensor cores"
+    return span_gain(run, saved, how)
+
+
+_SCORES = {"rows": 4096, "inner": 64, "columns": 4096, "batch": 32, "dtype": "bfloat16", "calls": 8}
+_VALUES = {**_SCORES, "inner": 4096, "columns": 64}
+
+
+def _run(*products: dict[str, object], **more: object) -> dict[str, object]:
+    return {"gpu": "h200", "timeline": {"span": "100ms", "products": list(products), **more}}
+
+
+RULE = Rule(
+    id="unfused-attention",
+    title="Fuse the attention",
+    topic=Topic.MEMORY,
+    priority=Priority.MEDIUM,
+    kinds=(Kind.TIMING, Kind.APPLICATION),
+    why="The fused kernel keeps scores in shared memory and registers, so that traffic grows with the length, not its square.",
+    when=(
+        "In a recorded run with shapes, batched products of which one makes the rows that the other sums over, with "
+        "heads of at most 256 elements, take 5 % of the span or more, and no kernel of fused attention runs."
+    ),
+    citations=pytorch_attention(),
+    check=check,
+    examples=Examples(
+        fires=_run({**_SCORES, "time": "20ms"}, {**_VALUES, "time": "20ms"}, elementwise="30ms"),
+        quiet=_run({**_SCORES, "time": "20ms"}, {**_VALUES, "time": "20ms"}, fused_attention="1ms"),
+        edges=(
+            _run({**_SCORES, "time": "2.6ms"}, {**_VALUES, "time": "2.5ms"}),
+            _run({**_SCORES, "time": "2.4ms"}, {**_VALUES, "time": "2.5ms"}),
+        ),
+    ),
+)
