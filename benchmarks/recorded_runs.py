@@ -52,6 +52,7 @@ FAULTS = "page faults of managed memory"
 ALLOCATION = "memory allocation in the loop"
 GRAPHS = "CUDA graphs"
 WORKERS = "num_workers"
+ATTENTION = "unfused attention"
 
 # What each rule says of a run, in the reader's kinds. Of a kernel that is the run a rule says what to
 # do about it, so that it stands for the kernel too.
@@ -63,6 +64,7 @@ RULES: dict[str, frozenset[str]] = {
     "frequent-synchronization": frozenset({WAITS}),
     "uneven-ranks": frozenset({EXPOSED, RANKS, STRAGGLER}),
     "memory-bound": frozenset({FUSION}),
+    "unfused-attention": frozenset({ATTENTION}),
     "fp32-products": frozenset({TENSOR}),
     "fp64-products": frozenset({TENSOR}),
     "unused-tf32": frozenset({TENSOR}),
