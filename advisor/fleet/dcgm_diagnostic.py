@@ -17,6 +17,7 @@ _TABLE = re.compile(rb"^\| Diagnostic +\| Result +\|", re.MULTILINE)
 _NAMES = ("DCGM GPU Diagnostic", "DCGM Diagnostic")
 _KEYS = (*(f'"{name}"'.encode() for name in _NAMES), b'"tests"')
 _STATUS = re.compile(r"(?:GPU ?(\d{1,4}): *)?(pass|fail|warn|skip|not run|error)", re.IGNORECASE)
+_GPU = r"\b\d{1,4}\b"
 _GPUS = re.compile(r"GPUs?:? *((?:\d{1,4}[, ]*)+)")
 _PRIORITIES = {"fail": "high", "error": "high", "warn": "medium"}
 _MOST_RESULTS = 20_000
@@ -83,7 +84,7 @@ def _of_table(content: bytes) -> Iterator[tuple[str, str, tuple[int, ...]]]:
             continue
         test = name or test
         known = _GPUS.search(result) if match[1] is None else None
-        numbers = re.findall(r"\d+", known[1]) if known else [match[1]] if match[1] else []
+        numbers = re.findall(_GPU, known[1]) if known else [match[1]] if match[1] else []
         yield test, match[2].lower(), tuple(map(int, numbers))
 
 
@@ -109,7 +110,7 @@ def _gpus_of(result: dict[str, Any]) -> tuple[int, ...]:
     if str(result.get("entity_group", "")).upper() == "GPU":
         number = result.get("entity_id")
         return (number,) if isinstance(number, int) and 0 <= number < 10_000 else ()
-    numbers = re.findall(r"\d{1,4}", str(result.get("gpu_ids", ""))[:4000])
+    numbers = re.findall(_GPU, str(result.get("gpu_ids", ""))[:4000])
     return tuple(map(int, numbers))
 
 

@@ -189,3 +189,12 @@ def test_whatever_stands_there_is_read_or_refused(data) -> None:
             read[content](changed)
         except BadInput as error:
             assert error.message
+
+
+def test_a_number_of_a_gpu_has_four_digits_at_most() -> None:
+    table = (
+        "Successfully ran diagnostic for group.\n"
+        "| Diagnostic | Result |\n"
+        f"| GPU Memory | Fail - GPUs: {'9' * 5000}, 3 |\n"
+    )
+    assert [finding.gpu for finding in diagnosed_machine("n", table.encode()).findings] == [3]
