@@ -80,7 +80,7 @@ QUESTIONS = {
         CommandRow("explain", "A word of the field in a few sentences."),
         CommandRow("rules", "The rules: list, or explain one with live examples."),
         CommandRow(
-            "learn", "Tutorials, step by step: a transpose, a reduction, a product, a loop."
+            "learn", "Tutorials: a transpose, a reduction, a product, a loop."
         ),
         CommandRow("demo", "Answers from recordings that it has with it, and their commands."),
         CommandRow("skill", "The page for agents that have a shell."),
