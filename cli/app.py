@@ -79,9 +79,7 @@ QUESTIONS = {
     "What do the words mean, how do I use this?": (
         CommandRow("explain", "A word of the field in a few sentences."),
         CommandRow("rules", "The rules: list, or explain one with live examples."),
-        CommandRow(
-            "learn", "Tutorials: a transpose, a reduction, a product, a loop."
-        ),
+        CommandRow("learn", "Tutorials: a transpose, a reduction, a product, a loop."),
         CommandRow("demo", "Answers from recordings that it has with it, and their commands."),
         CommandRow("skill", "The page for agents that have a shell."),
         CommandRow("mcp", "The commands as tools for agents.", "gpuadvise.servers.mcp.command"),
