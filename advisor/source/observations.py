@@ -24,7 +24,7 @@ _DEVICE_CODE = (b"__global__", b"__device__")
 
 
 def is_test_name(file: str) -> bool:
-    """Whether the name of a Python *file* says that it tests or measures other code."""
+    """Whether the name of a *file* says that it tests or, of a Python file, measures other code."""
     return re.search(_TESTS, file.replace("\\", "/")) is not None
 
 

@@ -14,6 +14,7 @@ from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
 from gpuadvise.advisor.source.launches import Launches
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX, read_notebook
+from gpuadvise.advisor.source.observations import is_test_name
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.suppressions import suppressed, suppressions_in
 from gpuadvise.advisor.source.text import SourceText, source_text, too_costly
@@ -113,7 +114,8 @@ def _linted_cuda(text: SourceText, selected: frozenset[str], build: Build) -> Li
     facts = read_cuda(text, build)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
     facts.tree.release()
-    if any(word in text.content for word in _TEST_WORDS) and _TESTS.search(text.content):
+    words = any(word in text.content for word in _TEST_WORDS)
+    if (words and _TESTS.search(text.content)) or is_test_name(text.file):
         diagnostics = {
             key: d if d.rule in _BREAKING else replace(d, minor=True)
             for key, d in diagnostics.items()

@@ -566,14 +566,27 @@ NOTEBOOK = json.dumps(
 )
 
 
+def test_what_a_test_leaves_unchecked_is_low_and_what_breaks_it_is_not(cli, tmp_path: Path) -> None:
+    launch = "\nint main() { float *d; cudaMalloc(&d, 4096); f<<<8, 128>>>(d, 8); return 0; }\n"
+    priorities = {}
+    for folder in ("src", "tests"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "k.cu").write_text(KERNEL + launch)
+        found = json.loads(cli("lint", str(tmp_path / folder), "--json").out)["findings"]
+        priorities[folder] = {finding["rule"]: finding["priority"] for finding in found}
+    assert priorities["src"] | {"unchecked-errors": "low"} == priorities["tests"]
+    assert priorities["src"]["unchecked-errors"] == "high"
+    assert priorities["tests"]["divergent-barriers"] == "high"
+
+
 def test_a_notebook_is_judged_at_the_lines_of_its_file(cli, tmp_path: Path) -> None:
     path = tmp_path / "n.ipynb"
     path.write_text(NOTEBOOK)
     document = json.loads(cli("lint", str(path), "--json").out)
     lines = {each["rule"]: each["location"]["line"] for each in document["findings"]}
     assert "DataLoader" in NOTEBOOK.splitlines()[lines["unpinned-loaders"] - 1]
-    assert "(code cell 1, line 3): MEDIUM unpinned-loaders" in cli("lint", str(path)).out
-    assert cli("lint", str(path), "--fail-on", "medium").code == 1
+    assert "(code cell 1, line 3): LOW unpinned-loaders" in cli("lint", str(path)).out
+    assert cli("lint", str(path), "--fail-on", "low").code == 1
     assert json.loads(cli("lint", str(tmp_path), "--json").out)["result"]["files"] == 1
 
 
