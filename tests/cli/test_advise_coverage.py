@@ -72,8 +72,8 @@ def test_scripts_are_files_and_need_no_gpu(cli, tmp_path: Path, monkeypatch) -> 
     Path("b.py").write_text(code)
     both = cli("advise", "a.py", "b.py")
     assert both.out.startswith("2 files: ")
-    assert "MEDIUM  a.py:3:10: Let loaders pin" in both.out
-    assert "MEDIUM  b.py:3:10: Let loaders pin" in both.out
+    assert "LOW  a.py:3:10: Let loaders pin" in both.out
+    assert "LOW  b.py:3:10: Let loaders pin" in both.out
     assert both.err == ""
     one = cli("advise", "a.py")
     assert one.out.startswith("a.py: ")
