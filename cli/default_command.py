@@ -11,6 +11,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.backends.remote_files import is_address, named
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.evidence.kinds import FileContent, content_of, is_evidence
 from gpuadvise.advisor.prose import and_list, quoted, quoted_path
@@ -107,10 +108,10 @@ def default_command(args: Sequence[str]) -> DefaultCommand | None:
     Raises BadInput for files that no one command is for.
     """
     count = next((n for n, arg in enumerate(args) if arg.startswith("-") and arg != "-"), len(args))
-    names, options = list(args[:count]), list(args[count:])
+    names, options = [named(arg) for arg in args[:count]], list(args[count:])
     if not names:
         return None
-    if not (names[0] == "-" or os.path.lexists(names[0])):
+    if not (names[0] == "-" or is_address(names[0]) or os.path.lexists(names[0])):
         return DefaultCommand(["compat", *args]) if _is_package(names[0]) else None
     if len(names) == 1 and os.path.isdir(names[0]):
         return _of_folder(names[0], options)

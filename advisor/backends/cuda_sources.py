@@ -20,7 +20,7 @@ from gpuadvise.advisor.backends.nvrtc import (
     supported_targets,
 )
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
-from gpuadvise.advisor.backends.user_files import unreadable
+from gpuadvise.advisor.backends.user_files import opened
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted, quoted_path
 from gpuadvise.advisor.source.device_code import DeviceCode, device_code, includes_of
@@ -81,11 +81,8 @@ def read_cuda_source(path: str, options: CompilerOptions) -> CudaSource:
 
 
 def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(LARGEST + 1)
-    except OSError as error:
-        raise unreadable(error, quoted_path(path)) from None
+    with opened(path, name=quoted_path(path)) as file:
+        return file.read(LARGEST + 1)
 
 
 def _add_headers(

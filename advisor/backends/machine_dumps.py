@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.backends.remote_files import is_address
 from gpuadvise.advisor.backends.user_files import LARGEST_DUMP, open_file, opened, unreadable
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.fleet.timestamps import DAY_IN_NAME
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".json", ".xml", ".csv", ".txt")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
+SUFFIXES = (*_SUFFIXES, *_ARCHIVES)
 # What such files are called where the folder, or the rest of the name, is the machine's.
 _ROLES = ("device", "doctor", "measure", "copies", "nvidia-smi", "smi", "gpuadvise", "query-gpu",
           "dmon", "ibstat", "nccl", "dcgmi", "dcgm", "diag")  # fmt: skip
 _TAR_MAGIC = slice(257, 262), b"ustar"
 _PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"BZh")
 # What broken archives raise, whatever packed them.
-_BROKEN = (tarfile.TarError, EOFError, zlib.error, ValueError, OSError)
+_BROKEN = (tarfile.TarError, EOFError, zlib.error, ValueError, OSError, BadInput)
 _MOST_FILES = 200_000
 
 
@@ -96,6 +98,9 @@ def _dumps(path: str, left: list[Unread]) -> Iterator[DumpFile]:
     if os.path.isdir(path):
         yield from _below(path, left)
         return
+    if is_address(path) and not path.lower().endswith(_ARCHIVES):
+        yield DumpFile(path, path, host_of(path))  # who judges it opens it
+        return
     try:
         with open_file(path) as file:
             real = str(file.name)
@@ -106,7 +111,7 @@ def _dumps(path: str, left: list[Unread]) -> Iterator[DumpFile]:
             host = "stdin" if path == "-" else host_of(os.path.abspath(path))
             yield DumpFile(real, path, host)
     except BadInput as error:
-        left.append(Unread(path, error.message.removeprefix(quoted_path(path)).strip(": ")))
+        left.append(Unread(path, _reason(error, path)))
     except _BROKEN as error:
         left.append(Unread(path, f"is a broken archive: {error}."))
 
@@ -135,7 +140,7 @@ def _below(folder: str, left: list[Unread]) -> Iterator[DumpFile]:
 
 
 def _members(path: str, shown: str) -> Iterator[DumpFile]:
-    with tarfile.open(path, "r:*") as archive:
+    with open_file(path) as file, tarfile.open(fileobj=file, mode="r:*") as archive:
         for number, member in enumerate(archive):
             if _is_dump(member):
                 yield DumpFile(path, f"{shown}!{member.name}", host_of(member.name), number)
@@ -161,7 +166,7 @@ def _content(dump: DumpFile) -> bytes | Unread:
         with opened(dump.path, name="The file") as file:
             return _bounded(file, dump)
     except BadInput as error:
-        return Unread(dump.shown, error.message)
+        return Unread(dump.shown, _reason(error, dump.path))
 
 
 def _of_archive(path: str, dumps: Sequence[DumpFile]) -> Iterator[tuple[DumpFile, bytes | Unread]]:
@@ -170,12 +175,13 @@ def _of_archive(path: str, dumps: Sequence[DumpFile]) -> Iterator[tuple[DumpFile
         wanted.setdefault(dump.member, []).append(dump)
     with ExitStack() as stack:
         try:
-            archive = stack.enter_context(tarfile.open(path, "r:*"))
+            file = stack.enter_context(open_file(path))
+            archive = stack.enter_context(tarfile.open(fileobj=file, mode="r:*"))
             for number, member in enumerate(archive):
                 if number not in wanted:
                     continue
-                file = archive.extractfile(member)
-                content = _bounded(file, wanted[number][0]) if file else None
+                inside = archive.extractfile(member)
+                content = _bounded(inside, wanted[number][0]) if inside else None
                 if content is not None:
                     yield from ((dump, content) for dump in wanted.pop(number))
                 if not wanted:
@@ -186,6 +192,12 @@ def _of_archive(path: str, dumps: Sequence[DumpFile]) -> Iterator[tuple[DumpFile
             broken = "The archive has it no more."
         for dump in chain.from_iterable(wanted.values()):
             yield dump, Unread(dump.shown, broken)
+
+
+def _reason(error: BadInput, path: str) -> str:
+    """Return what *error* says of *path* without its name."""
+    said = error.message.removeprefix(quoted_path(path)).strip(": ")
+    return f"The file {said}" if said.startswith("cannot") else said
 
 
 def _bounded(file: IO[bytes], dump: DumpFile) -> bytes | Unread:

@@ -15,6 +15,7 @@ from io import BufferedReader
 from select import select
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.backends.remote_files import SCHEMES, is_address, open_address
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import show_bytes
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 def unreadable(error: OSError | ValueError, name: str) -> BadInput:
     """Return the error that says why *name* (quoted, perhaps with its option) cannot be read."""
     if isinstance(error, FileNotFoundError):
-        hint = "Addresses are not opened: download it first." if "://" in name else None
+        hint = None
+        if "://" in name and not any(f"{scheme}://" in name for scheme in SCHEMES):
+            hint = (
+                "Addresses begin with s3://, gs://, https:// or hf://; others: download it first."
+            )
         return BadInput(f"{name} cannot be read: there is no such file.", hint=hint)
     if isinstance(error, PermissionError):
         return BadInput(f"{name} cannot be read: this user may not.")
@@ -114,9 +119,16 @@ def is_kept(path: str) -> bool:
     return path in _kept
 
 
+def is_file(path: str) -> bool:
+    """Return whether *path* is a file of this machine, or the address of one, which others can open too."""
+    return os.path.isfile(path) or is_address(path)
+
+
 def open_file(path: str, *, name: str | None = None) -> BufferedReader:
-    """Return the file *path*, open; raises BadInput that calls it *name*."""
+    """Return the file *path*, or that of an address, open; raises BadInput that calls it *name*."""
     try:
+        if is_address(path):
+            return open_address(path)
         return open(_kept.get(path, path), "rb")
     except (OSError, ValueError) as error:
         raise unreadable(error, name or quoted(path)) from None

@@ -7,7 +7,8 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from gpuadvise.advisor.backends.user_files import unreadable
+from gpuadvise.advisor.backends.remote_files import is_address
+from gpuadvise.advisor.backends.user_files import open_file, unreadable
 from gpuadvise.advisor.binaries.span import FileSpan
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted_path
@@ -38,6 +39,8 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, FileSpan]]:
 
 
 def _open(path: str) -> BinaryIO:
+    if is_address(path):
+        return open_file(path, name=quoted_path(path))
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):

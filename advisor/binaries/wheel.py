@@ -32,6 +32,7 @@ _SUFFIXES = (
     ".so", ".pyd", ".dll", ".exe", ".dylib", ".a", ".lib", ".o", ".obj", ".cubin", ".fatbin",
     ".bin", ".ptx",
 )  # fmt: skip
+CODE_SUFFIXES = (".whl", *_SUFFIXES)  # of files that hold device code
 _CONDA = ".tar.zst"  # what a conda package keeps its files in
 _ENCRYPTED = 0x1  # of a member's flags
 _BROKEN = (

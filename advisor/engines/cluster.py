@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gpuadvise.advisor.engines.batch import PACKAGE, BatchAnswer, Fate, own_version, run_batch
-from gpuadvise.advisor.engines.engine import Broken, Lost, in_order
+from gpuadvise.advisor.engines.engine import Broken, Lost, for_elsewhere, in_order
 from gpuadvise.advisor.errors import BadInput, GpuAdviseError, Unavailable
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
@@ -290,7 +290,7 @@ class _Mapping(Generic[Input, Result]):
                 run_batch,
                 self._version,
                 self._folder,
-                pickle.dumps((self._work, inputs)),
+                pickle.dumps((for_elsewhere(self._work), inputs)),
                 self._engine.seconds,
                 pure=False,
                 retries=0,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from gpuadvise.advisor.backends.remote_files import known_size, remember, remembered
 from gpuadvise.advisor.errors import GpuAdviseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
 Input = TypeVar("Input")
@@ -60,9 +62,26 @@ class TaskEngine(Protocol):
 
 def files_together(files: Iterable[str], size: int, least_to_most: range) -> int:
     """Return how many of *files* go together: some *size* bytes by their mean, from least to most."""
-    sizes = [os.path.getsize(file) for file in files if os.path.isfile(file)]
-    mean = max(sum(sizes) / len(sizes), 1) if sizes else size
+    known = [length for file in files if (length := _size(file)) is not None]
+    mean = max(sum(known) / len(known), 1) if known else size
     return int(min(max(size / mean, least_to_most[0]), least_to_most[-1]))
+
+
+def _size(file: str) -> int | None:
+    return os.path.getsize(file) if os.path.isfile(file) else known_size(file)
+
+
+def for_elsewhere(work: Work[Input, Result]) -> Work[Input, Result]:
+    """Return *work* as another process can do it: with what the names of addresses lead to in this one."""
+    places = remembered()
+    return partial(_placed, places, work) if places else work
+
+
+def _placed(
+    places: Mapping[str, Any], work: Work[Input, Result], inputs: Iterable[Input]
+) -> Iterator[Result]:
+    remember(places)
+    yield from work(inputs)
 
 
 def answered(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpuadvise.advisor.engines.engine import Broken, answered, in_order
+from gpuadvise.advisor.engines.engine import Broken, answered, for_elsewhere, in_order
 from gpuadvise.advisor.errors import GpuAdviseError, Unavailable
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Processes:
 
         for module in self.modules:
             import_module(module)
-        tasks = [(work, inputs[number::jobs], batch) for number in range(jobs)]
+        tasks = [(for_elsewhere(work), inputs[number::jobs], batch) for number in range(jobs)]
         with workers(send_results, tasks) as connections:
             if not connections:
                 yield from work(inputs)

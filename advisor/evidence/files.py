@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.backends.user_files import is_kept, opened
+from gpuadvise.advisor.backends.user_files import is_file, is_kept, opened
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.description.reader import Described
 from gpuadvise.advisor.errors import BadInput, TooCostly
@@ -267,7 +267,7 @@ class EvidenceFiles:
 
     def _is_empty(self, path: str) -> bool:
         """Return whether *path* is an empty file, as an interrupted profiler leaves it, and keep it as damaged."""
-        if not (is_kept(path) or os.path.isfile(path)):
+        if not (is_kept(path) or is_file(path)):
             return False
         with opened(path) as file:
             empty = not file.read(1)
@@ -465,7 +465,7 @@ class EvidenceFiles:
 
 def _is_here(path: str) -> bool:
     """Return whether *path* is a pipe or what came through one, which nobody else can open."""
-    return is_kept(path) or not (os.path.isfile(path) or os.path.isdir(path))
+    return is_kept(path) or not (is_file(path) or os.path.isdir(path))
 
 
 def source_facts(path: str, device: Device | None, lint: SourceLinter) -> Described:

@@ -38,6 +38,7 @@ _JSON = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{|\]|$)|\{\s*(?:\"|\}|$)|$)"
 _PACKED = (".gz", ".zst")
 _REPORTS = (".ncu-rep", ".ncu-repz", *(f".ncu-rep{suffix}" for suffix in _PACKED))
 _PAGES = (".csv", *(f".csv{suffix}" for suffix in _PACKED))
+PROFILE_SUFFIXES = (*_REPORTS, *_PAGES)
 _MOST_REPORTS = 1_000
 
 
@@ -76,7 +77,7 @@ def reports_in(folder: str, say: Callable[[list[str]], None]) -> list[str]:
 
 def _is_report(path: str) -> bool:
     """Return whether the file *path* of a folder is a report or a page; of pipes and broken links nothing is read."""
-    if not os.path.isfile(path) or not path.endswith((*_REPORTS, *_PAGES)):
+    if not os.path.isfile(path) or not path.endswith(PROFILE_SUFFIXES):
         return False
     if path.endswith(_REPORTS):
         return True

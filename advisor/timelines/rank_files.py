@@ -9,6 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.backends.user_files import is_file
 from gpuadvise.advisor.engines.engine import Lost, files_together
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.case import TimelineCase, cases_in, timelines_in
@@ -94,7 +95,7 @@ def timelines_by(
         files,
         batch=files_together((file.place for file in files), _BATCH_BYTES, _BATCH),
         named=attrgetter("place"),
-        here=lambda file: not os.path.isfile(file.place),
+        here=lambda file: not is_file(file.place),
     )
     read = zip(files, results, strict=True)
     for _, group in groupby(read, key=lambda pair: pair[0].path):

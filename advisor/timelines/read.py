@@ -11,6 +11,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from gpuadvise.advisor.backends.remote_files import is_address
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.backends.user_files import opened, pieces
 from gpuadvise.advisor.compression.packed_file import (
@@ -138,7 +139,7 @@ def left_out_notes(reasons: list[str]) -> list[str]:
 def _read_file(path: str, progress: Callable[[int], None] | None) -> Recording:
     name = os.path.basename(path)
     with opened(path) as file:
-        if not file.seekable():  # a pipe, as the shell makes of <(command)
+        if is_address(path) or not file.seekable():  # a pipe, as the shell makes of <(command)
             return _read_stream(file, name, progress)
         head = file.read(_TOLD_BY)
         file.seek(0)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from gpuadvise.advisor.backends.user_files import is_kept, opened
+from gpuadvise.advisor.backends.user_files import is_file, is_kept, opened
 from gpuadvise.advisor.compression.packed_file import UNBOUNDED, PackedStream, Packing, first_bytes
 from gpuadvise.advisor.errors import BadInput
 
@@ -38,8 +38,8 @@ def is_timeline(path: str) -> bool:
     if not path or "\0" in path:
         return False
     if Path(path).is_dir():
-        return any(map(_file_is_timeline, _likely_files(Path(path))))
-    return _file_is_timeline(Path(path))
+        return any(_file_is_timeline(str(file)) for file in _likely_files(Path(path)))
+    return _file_is_timeline(path)
 
 
 def _likely_files(folder: Path) -> list[Path]:
@@ -50,12 +50,12 @@ def _likely_files(folder: Path) -> list[Path]:
         return []
 
 
-def _file_is_timeline(path: Path) -> bool:
+def _file_is_timeline(path: str) -> bool:
     """Return whether *path* begins as a timeline does; False where it cannot be read."""
-    if not (is_kept(str(path)) or path.is_file()):
+    if not (is_kept(path) or is_file(path)):
         return False
     try:
-        with opened(str(path)) as file:
+        with opened(path) as file:
             return looks_like_timeline(file.read(_SNIFFED))
     except BadInput:
         return False

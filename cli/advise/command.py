@@ -124,4 +124,15 @@ def command(
     get: Get = None,
 ) -> Answer | Exit:
     """Say what to change first, what it can win, and who says so."""
+    files, ncu = files and _located(files), ncu and _located(ncu)
     return advise(Call.of(locals()), Output(format=format, fields=tuple(get or ())))
+
+
+def _located(files: list[str]) -> list[str]:
+    """Return *files* with the files of folders elsewhere in their places."""
+    from gpuadvise.advisor.backends.remote_files import located
+    from gpuadvise.advisor.binaries.wheel import CODE_SUFFIXES
+    from gpuadvise.advisor.evidence.kinds import PROFILE_SUFFIXES
+    from gpuadvise.advisor.timelines.signatures import SUFFIXES
+
+    return located(files, (*PROFILE_SUFFIXES, *SUFFIXES, *CODE_SUFFIXES))

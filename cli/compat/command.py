@@ -6,6 +6,8 @@ from functools import partial
 from typing import Annotated
 
 from gpuadvise.advisor.backends.choose import VARIABLE, choose
+from gpuadvise.advisor.backends.remote_files import located
+from gpuadvise.advisor.binaries.wheel import CODE_SUFFIXES
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion
@@ -67,6 +69,7 @@ def command(
     """Say whether the device code in FILE runs on a GPU, and what would mend it."""
     if fail_on is not None and fail_on not in THRESHOLDS:
         raise BadInput(f"--fail-on: {quoted(fail_on)} is not a verdict.", hint="Use jit or fails.")
+    files = located(files, CODE_SUFFIXES)
     given = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": all_gpus}
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.backends.user_files import is_file
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
@@ -88,7 +89,7 @@ def held_by_each(
     results = engine.map(
         partial(_held_and_named, named, len(paths) == 1),
         paths,
-        here=lambda path: not (os.path.isfile(path) or os.path.isdir(path)),
+        here=lambda path: not (is_file(path) or os.path.isdir(path)),
     )
     held = [
         _unread(path, result.reason) if isinstance(result, Lost) else result
@@ -120,7 +121,7 @@ def held_by(path: str, *, alone: bool = True) -> Held:
     """
     damage: list[Damage] = []
     libraries: list[SharedLibrary] = []
-    package = None if path == STDIN or os.path.exists(path) else _package(path)
+    package = None if path == STDIN or is_file(path) or os.path.exists(path) else _package(path)
     try:
         code = survey(_entries(path, package, damage, libraries))
     except OtherText:

@@ -62,6 +62,8 @@ def command(
     get: Get = None,
 ) -> Answer:
     """Judge many machines by what was saved of each: one file, one machine."""
+    from gpuadvise.advisor.backends.machine_dumps import SUFFIXES
+    from gpuadvise.advisor.backends.remote_files import located
     from gpuadvise.advisor.backends.worker_processes import usable_cores
     from gpuadvise.advisor.engines.processes import Processes
     from gpuadvise.cli.engines import chosen_engine, with_lost
@@ -70,15 +72,14 @@ def command(
     from gpuadvise.cli.fleet.evaluate import report_on
     from gpuadvise.cli.fleet.gather import JUDGING, WORTH_PROCESS
 
+    files = located(files or [], SUFFIXES)
     limit = threshold("--fail-on", fail_on)
     patterns = [word.strip() for word in (host or "").split(",") if word.strip()]
     processes: int = read("jobs", jobs) or min(usable_cores(), _MOST_JOBS)
     here = Processes(jobs=processes, worth=WORTH_PROCESS, modules=JUDGING)
     cluster = chosen_engine(engine, scheduler, task_time)
     first_day = _day(since)
-    machines, left = _gathered(
-        files or [], patterns, cluster, here, measure=measure, since=first_day
-    )
+    machines, left = _gathered(files, patterns, cluster, here, measure=measure, since=first_day)
     # What is written in another form than text may leave the house.
     hidden = not show_hosts and (format != Format.TEXT or bool(get))
     if hidden:

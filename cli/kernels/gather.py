@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
-from gpuadvise.advisor.backends.user_files import is_pipe, opened
+from gpuadvise.advisor.backends.user_files import is_file, is_pipe, opened
 from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
@@ -195,7 +195,7 @@ class Gatherer:
             units,
             batch=files_together((unit.file for unit in units), _BATCH_BYTES, _BATCH),
             named=attrgetter("file"),
-            here=lambda unit: not os.path.isfile(unit.file) or unit.file.endswith(SUFFIXES),
+            here=lambda unit: not is_file(unit.file) or unit.file.endswith(SUFFIXES),
         )
         seen = self.gathered
         for _, group in groupby(zip(units, results, strict=True), lambda pair: pair[0].place):

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import CompilerOptions
+from gpuadvise.advisor.backends.remote_files import located
+from gpuadvise.advisor.binaries.wheel import CODE_SUFFIXES
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.options import named, read
@@ -106,7 +108,7 @@ def parse_files(words: list[str]) -> tuple[str, ...]:
         raise BadInput("Standard input can be read only once.")
     if not files:
         raise BadInput("No file is named before the options of the compiler.")
-    return tuple(files)
+    return tuple(located(files, CODE_SUFFIXES))
 
 
 def _first_option(words: list[str]) -> int:

@@ -12,6 +12,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from gpuadvise.advisor.backends.content_cache import cache_folder
+from gpuadvise.advisor.backends.remote_files import is_address, located
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path, without_commands
 from gpuadvise.advisor.source.observations import SUFFIXES, is_test_name
@@ -85,6 +86,7 @@ def command(
     get: Get = None,
 ) -> Answer | Exit:
     """Say which faults FILE shows, where, and what to write instead."""
+    files = located(files, SUFFIXES)
     rules = FileRules(select=names_in(select), ignore=names_in(ignore), fail_on=fail_on)
     inputs = {
         "files": files,
@@ -113,6 +115,10 @@ def command(
     if fix or diff:
         mending = "--diff" if diff else "--fix"
         _refuse_with_mending(mending, baseline or since, format, get)
+        if fix and any(map(is_address, files)):
+            raise BadInput(
+                "--fix writes files of this machine alone.", hint="--diff says what to change."
+            )
     spread = chosen_engine(engine, scheduler, task_time)
     engine_of_files = spread or processes(read("jobs", jobs))
     cache = None if no_cache or spread else cache_folder()
@@ -137,7 +143,13 @@ def command(
     if watch is not None:
         from gpuadvise.cli.lint.watch import watch_files
 
-        beside = {"--fix": fix, "--diff": diff, "--engine": spread, "standard input": "-" in files}
+        beside = {
+            "--fix": fix,
+            "--diff": diff,
+            "--engine": spread,
+            "standard input": "-" in files,
+            "An address": any(map(is_address, files)),
+        }
         _refuse_beside_watch(beside)
         shown = Output(format=format, fields=tuple(get or ()))
         return watch_files(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.build_files import build_of
-from gpuadvise.advisor.backends.user_files import unreadable
+from gpuadvise.advisor.backends.user_files import opened, unreadable
 from gpuadvise.advisor.backends.worker_processes import usable_cores
 from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.engines.processes import Processes
@@ -240,11 +240,8 @@ def _is_source(path: str) -> bool:
 
 
 def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(LARGEST + 1)
-    except OSError as error:
-        raise unreadable(error, quoted_path(path)) from None
+    with opened(path, name=quoted_path(path)) as file:
+        return file.read(LARGEST + 1)
 
 
 def linted_source(

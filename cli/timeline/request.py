@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.backends.remote_files import located
+from gpuadvise.advisor.backends.user_files import is_file
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.timelines.signatures import SUFFIXES
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ def parse_files(files: list[str]) -> tuple[str, ...]:
     """Return *files*; raises BadInput when standard input is named twice."""
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
-    return tuple(files)
+    return tuple(located(files, SUFFIXES))
 
 
 def chosen_device(options: Mapping[str, str | None]) -> Device | None:
@@ -59,7 +62,7 @@ def operators_of(case: TimelineCase) -> Operators:
     from gpuadvise.advisor.timelines.operators import operators_in
     from gpuadvise.advisor.timelines.read import pytorch_events
 
-    if case.file == STDIN or not os.path.isfile(case.place):
+    if case.file == STDIN or not is_file(case.place):
         raise BadInput("--operators reads a file twice.", hint="Name the file instead of a pipe.")
     with pytorch_events(case.place) as events:
         return operators_in(events)

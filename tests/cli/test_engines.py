@@ -13,6 +13,7 @@ import pytest
 import recordings
 from cluster_work import dies_at_marks
 from dask_clusters import SUPPORT, DaskProcesses, until
+from file_servers import http_server
 from missing_modules import run_without
 
 from gpuadvise.advisor.engines import cluster
@@ -115,6 +116,30 @@ def test_reports(same, tmp_path: Path) -> None:
     (tmp_path / "empty.ncu-rep").write_bytes(b"NVR\0")
     ran = same("advise", str(tmp_path), "--format", "json")
     assert "counted once" in ran.err
+
+
+def test_files_of_a_server(same, tmp_path: Path) -> None:
+    """Workers ask the server themselves, with the signature that nobody is shown."""
+    pytest.importorskip("fsspec", reason="pip install gpuadvise[remote]")
+    pytest.importorskip("aiohttp", reason="pip install gpuadvise[remote]")
+    for number in range(6):
+        shutil.copy(XML, tmp_path / f"node{number}.xml")
+    shutil.copy(RECORDED / "libsmall.so", tmp_path)
+    (tmp_path / "a.cu").write_text("__global__ void f(float* p) { *p = 0; }\n")
+    with http_server(tmp_path, secret="X-Sig=hush") as server:
+        dumps = [f"{server.address}/node{number}.xml?X-Sig=hush" for number in range(6)]
+        ran = same("fleet", *dumps, "--format", "json", "--show-hosts")
+        assert json.loads(ran.out)["result"]["counts"]["machines"] == 6
+        assert "hush" not in ran.out + ran.err
+        before = len(server.asked)
+        assert same("fleet", *dumps).code == 0
+        assert len(server.asked) == before + 4 * 6  # size and content, here and there
+        library = f"{server.address}/libsmall.so?X-Sig=hush"
+        same("compat", library, "--gpu", "l4", "--format", "json")
+        same("kernels", library, "--format", "json")
+        same("advise", library, "--gpu", "h100", "--format", "json")
+        same("lint", f"{server.address}/a.cu?X-Sig=hush", "--format", "json")
+        assert same("timeline", f"{server.address}/none.json?X-Sig=hush").code == 2
 
 
 def test_sources(same, tmp_path: Path) -> None:
