@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -219,12 +221,30 @@ def test_hosts_are_chosen_by_their_names(cli, tmp_path: Path) -> None:
     assert (ran.code, "none of the 12 machines is called" in ran.err) == (2, True)
 
 
+def passes_promtool(text: str) -> None:
+    """Fail where Prometheus's own checker has anything to say of *text*; without it nothing is checked."""
+    if promtool := shutil.which("promtool"):
+        done = subprocess.run(
+            [promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not on PATH")
+def test_promtool_refuses_what_is_no_metric() -> None:
+    with pytest.raises(AssertionError):
+        passes_promtool("# TYPE a gauge\na{b=c} 1\n")
+    with pytest.raises(AssertionError):
+        passes_promtool("a_total_count 1\n")  # without help and type
+
+
 def test_prometheus_reads_the_metrics(cli, tmp_path: Path) -> None:
     folder = dumps(tmp_path / "d", 5, {1: "lanes", 2: "recovery"})
     hostile = 'n"o\\de\n{}'
     (folder / f"{hostile}.xml").write_text(XML.replace("NVIDIA H200", 'H"2\\00'))
     copies(folder, "node00000.measure.json", 50e9)
     out = cli("fleet", str(folder), "--show-hosts", "--format", "prometheus").out
+    passes_promtool(out)
     families = {family.name: family for family in text_string_to_metric_families(out)}
     assert all(family.type == "gauge" and family.documentation for family in families.values())
     infos = families["gpuadvise_gpu_info"].samples
@@ -421,6 +441,7 @@ def test_what_became_worse_is_told_for_each_gpu(cli, tmp_path: Path) -> None:
     assert "  lanes: PCIe lanes 16, now 8 (2026-11-22 to 2026-11-25).\n" in page
     assert page.index("lanes: PCIe") < page.index("heat: temperature")
     out = cli("fleet", str(tmp_path), "--show-hosts", "--format", "prometheus").out
+    passes_promtool(out)
     families = {family.name: family for family in text_string_to_metric_families(out)}
     worse = {s.labels["host"]: s.labels["fact"] for s in families["gpuadvise_gpu_worse"].samples}
     assert worse == {name: rest[0] for name, (_, _, *rest) in WORSE.items()}
