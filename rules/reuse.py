@@ -119,10 +119,8 @@ def reads_at_roof(profile: KernelProfile, limiter: Limiter | None) -> float | No
 
 def counted_reads(profile: KernelProfile) -> float | None:
     """Return the bytes that loads use for each that device memory reads, where a page counts both; else None."""
-    loads = profile.global_loads
-    if loads.sectors is None or loads.used_bytes is None or not profile.dram_read:
-        return None
-    return loads.sectors * loads.used_bytes / profile.dram_read
+    used = profile.global_loads.bytes_used
+    return used / profile.dram_read if used is not None and profile.dram_read else None
 
 
 def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:

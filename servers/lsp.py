@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import GpuAdviseError, Unavailable
 from gpuadvise.advisor.prose import inert, plural
-from gpuadvise.advisor.source.observations import SUFFIXES
+from gpuadvise.advisor.source.observations import CUDA_SUFFIXES, SUFFIXES
 from gpuadvise.advisor.source.text import source_text
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.lint.file_rules import FileRules, names_in
-from gpuadvise.cli.lint.gather import CPP, linted_source
+from gpuadvise.cli.lint.gather import linted_source
 from gpuadvise.cli.options import Gpu, Text, pick
 from gpuadvise.rules.guide import rule_of
 
@@ -77,7 +77,7 @@ class Desk:
         path = document.path
         rules = self.rules()  # read anew: settings change while an editor is open
         try:
-            if not path.lower().endswith((*SUFFIXES, *CPP)) or rules.excludes(path):
+            if not path.lower().endswith((*SUFFIXES, *CUDA_SUFFIXES)) or rules.excludes(path):
                 return None
             python = path.lower().endswith(".py")
             data = document.source.encode("utf-8", "replace")

@@ -19,6 +19,7 @@ from gpuadvise.advisor.errors import BadInput, TooCostly
 from gpuadvise.advisor.evidence.reading import Reading
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.prose import inert, quoted_path
+from gpuadvise.advisor.source.observations import CUDA_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
     # From the bytes of a source and its name to what is wrong there.
     SourceLinter: TypeAlias = Callable[[bytes, str], LintedFile]
 
-CUDA_SOURCES = (".cu", ".cuh")
+COMPILED = (".cu", ".cuh")
 SCRIPTS = (".py", ".ipynb")
-SOURCES = (*CUDA_SOURCES, *SCRIPTS)
+SOURCES = (*CUDA_SUFFIXES, *SCRIPTS)
 _BATCH = 20  # reports that a worker reads together
 
 
@@ -240,8 +241,8 @@ class EvidenceFiles:
         return SortedFiles(
             profiles=[*self.reports, *by_kind[EvidenceKind.PROFILE]],
             codes=by_kind[EvidenceKind.CODE],
-            sources=[path for path in described if path.endswith(CUDA_SOURCES)],
-            descriptions=[path for path in described if not path.endswith(CUDA_SOURCES)],
+            sources=[path for path in described if path.lower().endswith(CUDA_SUFFIXES)],
+            descriptions=[path for path in described if not path.lower().endswith(CUDA_SUFFIXES)],
         )
 
     @property
@@ -297,6 +298,7 @@ class EvidenceFiles:
             kernels = chain.from_iterable(
                 compiled_kernels(path, device.capability, evidence, self.reading)
                 for path in sources
+                if path.endswith(COMPILED)
             )
         yield from joined_code(kernels, evidence, self._facts_of_code)
         if not codes:

@@ -14,7 +14,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.ncu_csv import is_header
 from gpuadvise.advisor.profiles.ncu_text import is_text_page
 from gpuadvise.advisor.prose import plural, quoted_path
-from gpuadvise.advisor.source.observations import OTHER_SUFFIXES, holds_device_code
+from gpuadvise.advisor.source.observations import CUDA_SUFFIXES, OTHER_SUFFIXES, holds_device_code
 from gpuadvise.advisor.timelines.foreign_files import is_no_timeline, way_on
 
 if TYPE_CHECKING:
@@ -142,7 +142,6 @@ class FileContent(StrEnum):
     FOLDER = "folder"
 
 
-_CUDA_NAMES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp")
 _SMI = rb"<nvidia_smi_log"
 _SNAPSHOT = rb'"schema"\s*:\s*"gpuadvise\.device/'
 # An answer of this program that was saved, and what reads it again.
@@ -177,7 +176,7 @@ def content_of(path: str) -> FileContent:
         head = first_bytes(file, _SNIFFED, quoted_path(path))
     if path.endswith((".py", ".ipynb")):
         return FileContent.PYTHON
-    if path.endswith(_CUDA_NAMES):
+    if path.lower().endswith(CUDA_SUFFIXES):
         return FileContent.CUDA
     if _SMI in head or (head.lstrip()[:1] == b"{" and re.search(_SNAPSHOT, head)):
         return FileContent.MACHINE

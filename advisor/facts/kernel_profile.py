@@ -93,6 +93,13 @@ class WarpRequests:
             return None
         return self.sectors / self.requests
 
+    @property
+    def bytes_used(self) -> float | None:
+        """Bytes of all sectors that threads asked for."""
+        if self.sectors is None or self.used_bytes is None:
+            return None
+        return self.sectors * self.used_bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedRequests:
@@ -339,6 +346,14 @@ class KernelProfile(_Computed):
         if self.fp32_of_peak is None or not self.issue_busy:
             return None
         return max(0.0, self.fp32_of_peak - _HALF_PERCENT) * self._fp32_rate / self.issue_busy
+
+    @property
+    def arithmetic_instructions(self) -> float:
+        """Floating-point instructions of any width as a share of all, at least; 0: none is known of."""
+        counts = self.float_instructions
+        if counts and self.instructions:
+            return min(1.0, sum(counts.values()) / WARP_SIZE / self.instructions)
+        return self.single_instructions or 0.0
 
     @property
     def special_functions(self) -> float | None:

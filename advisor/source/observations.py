@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".cu", ".cuh", ".py", ".ipynb")
 # Names of C++ files that may hold device code, which their content says.
 CPP_SUFFIXES = (".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".cpp", ".cc", ".cxx")
+# Names of files that are read as CUDA where somebody names them; of C and HIP no folder is searched for them.
+CUDA_SUFFIXES = (".cu", ".cuh", *CPP_SUFFIXES, ".c", ".hip")
 # Names of files that are something else, whatever code they quote.
 OTHER_SUFFIXES = (
     ".csv", ".html", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",

@@ -260,6 +260,11 @@ def _no_kernel(evidence: GatheredEvidence) -> Exception:
     if evidence.reading.damage:
         names = and_list([quoted_path(path) for path in evidence.files], "or")
         return unreadable(names, evidence.reading.damage)
+    if evidence.read.sorted.sources:
+        return BadInput(
+            "The sources show no kernel and no fault.",
+            hint="gpuadvise lint says so of host code, and ends 0.",
+        )
     return BadInput(
         "The files hold no kernel to advise on.",
         hint=" ".join(evidence.notes) or "gpuadvise kernels FILE says what is in a binary.",

@@ -25,6 +25,7 @@ from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
 from gpuadvise.advisor.source.notebook import read_notebook
 from gpuadvise.advisor.source.observations import (
     CPP_SUFFIXES,
+    CUDA_SUFFIXES,
     OTHER_SUFFIXES,
     SUFFIXES,
     holds_device_code,
@@ -274,8 +275,6 @@ def linted_source(
     return SourceFile(path=path, data=data, linted=linted, python=python, seconds=seconds)
 
 
-# C++ that launches kernels and calls the runtime; what is no source by its name is told by content.
-CPP = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".hip")
 _OF_CUDA = re.compile(
     rb"__global__|__device__|<<<|\bcuda[A-Z]\w+|^[ \t]*#[ \t]*include\b", re.MULTILINE
 )
@@ -290,7 +289,7 @@ def _source_of(place: SourcePlace, left: list[NotJudged]) -> SourceFile:
         source = _parsed(place, notebook.code, left, python=True)
         return replace(source, cells=notebook.cells)
     python = _is_python(path)
-    if not name.endswith((*SUFFIXES, *CPP)):
+    if not name.endswith((*SUFFIXES, *CUDA_SUFFIXES)):
         python = _is_python_content(path, data)
     return _parsed(place, data, left, python=python)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,6 @@ from gpuadvise.rules.source import CUDA_RULES
 from gpuadvise.rules.source.lint import lint_cuda
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gpuadvise.advisor.facts.code import Observation
 
 SOURCE = """\
@@ -172,3 +171,30 @@ def test_powers_of_mixed_types_compile(source: Path, cli) -> None:
     ran = cli("kernels", "k.cu", "--gpu", "h200")
     assert ran.code == 0, ran.err
     assert "power(float const*, float*)" in ran.out
+
+
+def test_headers_and_host_code_are_sources_where_they_are_named(tmp_path: Path, cli) -> None:
+    """Kernels often stand in a header, and launches in a file of C++ beside it."""
+    (tmp_path / "kernels.h").write_text(
+        "__global__ void turn(float *x) { x[threadIdx.x * 64] = 0; }\n"
+    )
+    (tmp_path / "host.cpp").write_text(
+        "#include <cuda_runtime.h>\nvoid *take() { void *p; cudaMalloc(&p, 4); return p; }\n"
+    )
+    (tmp_path / "gold.c").write_text("int twice(int x) { return 2 * x; }\n")
+    log = tmp_path / "build.log"
+    log.write_text(
+        "ptxas info    : Compiling entry function '_Z4turnPf' for 'sm_90'\n"
+        "ptxas info    : Used 16 registers, used 0 barriers\n"
+    )
+    paths = [str(tmp_path / name) for name in ("kernels.h", "host.cpp", "gold.c")]
+    found = findings(cli, *paths, str(log))
+    placed = {
+        (each["rule"], Path(each["location"]["file"]).name) for each in found if each["location"]
+    }
+    assert ("uncoalesced-access", "kernels.h") in placed
+    assert ("unchecked-errors", "host.cpp") in placed
+    alone = cli("advise", paths[2])
+    assert alone.code == 2
+    assert "The sources show no kernel and no fault." in alone.err
+    assert "No live GPU" not in alone.err

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from judged_profiles import findings, findings_on, priority
 
+from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.code import Observation
+from gpuadvise.advisor.facts.counted_lines import CountedLine, LineCount
 from gpuadvise.advisor.facts.kernel_profile import (
+    CycleSpread,
     KernelProfile,
     ProfilerRule,
     SharedRequests,
@@ -302,3 +305,119 @@ def test_a_line_of_source_has_no_bound_and_counts_only_against_the_limit() -> No
     assert finding.advice.gain is None
     at_memory = replace(REMAINDERS, sm_busy=0.3, issue_busy=0.3, dram_busy=0.92, l2_busy=0.9)
     assert "divergent-branches" not in judged(at_memory)
+
+
+# Products of small matrices on a lattice, a block of 128 threads for each site.
+LATTICE = replace(
+    REMAINDERS,
+    kernel="sites(const float *, float *, int)",
+    capability=Capability(9, 0),
+    grid=(331_776, 1, 1),
+    block=(128, 1, 1),
+    registers=26,
+    dynamic_shared=0,
+    waves=157.0,
+    seconds=203e-6,
+    elapsed_cycles=400e3,
+    theoretical_occupancy=1.0,
+    achieved_occupancy=0.276,
+    instructions=35.9e6,
+    stalls={"long_scoreboard": 0.601},
+    active_threads=32.0,
+    unpredicated_threads=31.7,
+    sm_busy=0.195,
+    issue_busy=0.171,
+    dram_busy=0.189,
+    l2_busy=0.248,
+    l1_busy=0.248,
+    pipes={"adu": 0.195, "fma": 0.099},
+    float_instructions={"fadd": 71.7e6, "fmul": 71.7e6, "ffma": 71.7e6},
+    global_loads=WarpRequests(requests=4.48e6, sectors=32.8e6, used_bytes=6.36),
+    global_stores=WarpRequests(requests=746e3, sectors=5.97e6, used_bytes=16.0),
+    sm_cycles=CycleSpread(least=279e3, mean=319e3, most=393e3),
+)
+
+
+def test_where_blocks_start_as_fast_as_they_can_no_sm_has_more_work_than_others() -> None:
+    starting = findings(LATTICE, "h200")
+    assert "load-imbalance" not in starting
+    action = starting["latency-bound"].advice.action
+    assert action.startswith("Blocks start as fast as the GPU can start them: launch fewer")
+    slower = findings(replace(LATTICE, seconds=231e-6), "h200")
+    assert "load-imbalance" in slower
+    assert not any("Blocks start" in finding.advice.action for finding in slower.values())
+
+
+# A tree of option prices in shared memory: half of the instructions are its arithmetic.
+PRICES = replace(
+    LATTICE,
+    kernel="prices()",
+    grid=(1024, 1, 1),
+    waves=0.48,
+    seconds=406e-6,
+    elapsed_cycles=803e3,
+    achieved_occupancy=0.38,
+    instructions=250e6,
+    stalls={"barrier": 0.379, "dispatch_stall": 0.1},
+    sm_busy=0.59,
+    issue_busy=0.59,
+    dram_busy=2e-5,
+    l2_busy=2e-4,
+    l1_busy=0.22,
+    pipes={"fma": 0.396, "alu": 0.098, "lsu": 0.158},
+    fp32_of_peak=0.24,
+    float_instructions={"fmul": 2.17e9, "ffma": 2.17e9},
+    global_loads=NONE,
+    global_stores=NONE,
+    shared_loads=SharedRequests(requests=8.4e6, wavefronts=8.4e6),
+    shared_stores=SharedRequests(requests=8.4e6, wavefronts=8.4e6),
+    shared_wavefronts=16.8e6,
+    shared_wavefronts_ideal=16.8e6,
+    sm_cycles=CycleSpread(least=714e3, mean=778e3, most=800e3),
+)
+
+
+def test_fewer_barriers_leave_the_arithmetic_between_them() -> None:
+    finding = findings(PRICES, "h200")["latency-bound"]
+    assert finding.bound == pytest.approx(1 / (0.59 * 4.34e9 / 32 / 250e6), rel=1e-3)
+    doubles = replace(PRICES, float_instructions={"dfma": 1e6}, pipes={"fp64": 0.5})
+    assert findings(doubles, "h200")["latency-bound"].bound == pytest.approx(2.0, rel=1e-3)
+
+
+# A kernel named after a sum that divides each column by its deviation; L2 keeps what it writes.
+COLUMNS = replace(
+    LATTICE,
+    kernel="reduce_columns(float *, float *)",
+    grid=(16_384, 1, 1),
+    seconds=20e-6,
+    stalls={"long_scoreboard": 0.65},
+    dram_read=17e6,
+    dram_written=7e3,
+    global_loads=WarpRequests(requests=512e3, sectors=2.1e6, used_bytes=32.0),
+    global_stores=WarpRequests(requests=256e3, sectors=1.05e6, used_bytes=32.0),
+)
+
+
+def test_a_sum_stores_little_of_what_it_loads_whatever_device_memory_gets() -> None:
+    loud = findings(COLUMNS, "h200")["library-available"]
+    assert str(loud.priority) == "low"
+    assert "nothing else does" in loud.message
+    little = replace(COLUMNS.global_stores, requests=16e3, sectors=16e3, used_bytes=4.0)
+    summing = findings(replace(COLUMNS, global_stores=little), "h200")["library-available"]
+    assert "the profile fits it" in summing.message
+
+
+def test_a_repair_of_lines_that_are_named_does_not_tell_to_find_them() -> None:
+    conflicts = replace(
+        PRICES,
+        shared_wavefronts=120e6,
+        shared_loads=SharedRequests(requests=8.4e6, wavefronts=111e6, conflicts=103e6),
+        l1_busy=0.8,
+        stalls={"short_scoreboard": 0.5},
+    )
+    blind = findings(conflicts, "h200")["bank-conflicts"].advice.action
+    assert blind.startswith("Find the access in the profile")
+    lines = {LineCount.PASSES: (CountedLine(file="prices.cu", line=9, share=1.0),)}
+    counted = findings(replace(conflicts, lines=lines), "h200")["bank-conflicts"]
+    assert counted.advice.action.startswith("Pad the rows of the array that is accessed there")
+    assert "prices.cu:9" in counted.message

@@ -69,14 +69,12 @@ def _scan(profile: KernelProfile) -> tuple[Evidence, ...]:
 
 
 def _reduction(profile: KernelProfile) -> tuple[Evidence, ...]:
-    ratio = _reads_per_write(profile)
+    asked, stored = profile.global_loads.bytes_used, profile.global_stores.bytes_used
+    # L2 keeps what a small launch writes: then device memory tells nothing of stores that were counted.
+    ratio = asked / stored if asked and stored else _reads_per_write(profile)
     if ratio is None or ratio < READS_PER_WRITE:
         return ()
     return (profiled("bytes read / written", ratio, ""),)
-
-
-def _unseen(_: KernelProfile) -> tuple[Evidence, ...]:
-    return ()
 
 
 def _reads_per_write(profile: KernelProfile) -> float | None:
@@ -84,7 +82,9 @@ def _reads_per_write(profile: KernelProfile) -> float | None:
     return read / written if read and written else None
 
 
-def _named(words: str, library: str, shown: Callable[..., tuple[Evidence, ...]]) -> LibraryKernel:
+def _named(
+    words: str, library: str, shown: Callable[..., tuple[Evidence, ...]] = lambda _: ()
+) -> LibraryKernel:
     return LibraryKernel(name=re.compile(words, re.IGNORECASE), library=library, shown=shown)
 
 
@@ -94,12 +94,12 @@ _OPERATIONS = (
         "cuBLAS (cublasGemmEx)",
         product_evidence,
     ),
-    _named(r"radix_?sort|bitonic|merge_?sort", "cub::DeviceRadixSort", _unseen),
+    _named(r"radix_?sort|bitonic|merge_?sort", "cub::DeviceRadixSort"),
     _named(r"histogram", "cub::DeviceHistogram", _histogram),
     _named(r"prefix_?sum|(in|ex)clusive_?scan|scan_blocks", "cub::DeviceScan", _scan),
-    _named(r"\bfft|fft_", "cuFFT", _unseen),
+    _named(r"\bfft|fft_", "cuFFT"),
     _named(r"reduce_|_reduce|reduction", "cub::DeviceReduce", _reduction),
-    _named(r"spmv|csr_", "cuSPARSE (cusparseSpMV)", _unseen),
+    _named(r"spmv|csr_", "cuSPARSE (cusparseSpMV)"),
 )
 # Products of weights of 2 to 4 bits are in no library's general interface.
 _QUANTISED = re.compile(r"quant(?!il)|gptq|awq|aqlm|(?<![a-z])int[1-4](?!\d)", re.IGNORECASE)

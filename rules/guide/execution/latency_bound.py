@@ -32,6 +32,10 @@ L2_AHEAD = number(
     LaunchSet.FIFTH,
 )
 
+_MORE_PER_BLOCK = (
+    "Blocks start as fast as the GPU can start them: launch fewer, and give each more to do. "
+)
+
 
 def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise for the wait that takes most of a warp's time when no unit is at its roof."""
@@ -60,7 +64,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
             f"{stall_words(limiter.stall)} (stall {limiter.stall}){behind_them}, and no unit is at its best: "
             f"{_busiest(limiter, near=near is not None)}."
         ),
-        action=stall_action(limiter.stall),
+        action=f"{_MORE_PER_BLOCK if limiter.starts else ''}{stall_action(limiter.stall)}",
         evidence=(
             profiled(f"stall {limiter.stall}", limiter.share, "share"),
             profiled("busiest unit", limiter.busy, "share"),
@@ -88,11 +92,19 @@ def _relief(profile: KernelProfile, stall: str) -> dict[str, float]:
     """Return how busy units stay whose work the change saves as well."""
     shares = profile.unit_shares
     if stall == Stall.BARRIER:
-        left = relieved(profile, 1e6, *sm_units(profile))
+        left = relieved(profile, 1e6, *sm_units(profile)) | _arithmetic(profile)
         return left | ({Unit.L2: shares[Unit.L2] / L2_AHEAD} if Unit.L2 in shares else {})
     if stall == Stall.LONG_SCOREBOARD and Unit.DRAM in shares:
         return {Unit.L2: shares[Unit.DRAM]}  # what stays on the chip need not ask L2
     return {}
+
+
+def _arithmetic(profile: KernelProfile) -> dict[str, float]:
+    """Return how busy schedulers and pipes stay with the counted arithmetic alone, which no fewer barriers save."""
+    kept = profile.arithmetic_instructions
+    left = relieved(profile, 1 / max(kept, 1e-6), Unit.ISSUE) | relieved(profile, 1.0, Unit.FP64)
+    single = min(profile.fp32_of_peak or 0.0, profile.unit_shares.get(Unit.FMA, 0.0))
+    return left | ({Unit.FMA: single} if Unit.FMA in profile.unit_shares else {})
 
 
 def _with_wide_loads(

@@ -110,6 +110,8 @@ def _waits_unevenly(profile: KernelProfile, limiter: Limiter) -> float | None:
     active = active_share(profile)
     if not isinstance(limiter, LatencyBound) or active is None or not is_long(profile):
         return None
+    if limiter.starts is not None:
+        return None  # SMs wait for blocks that the GPU starts as fast as it can: none has more work
     return active if active <= UNEVEN_IN_LATENCY else None
 
 

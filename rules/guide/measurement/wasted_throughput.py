@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.facts.sectors import waits_for_loads_alone
 from gpuadvise.advisor.facts.units import Unit
@@ -57,10 +58,7 @@ def check(
             f"Of the sectors that global loads and stores move, {show_share(sector_efficiency)} "
             f"are needed{rate}."
         ),
-        action=(
-            "Find the source line in the profile (ncu --page source, column L2 theoretical "
-            "sectors) and let neighbouring threads take neighbouring words there."
-        ),
+        action=_action(profile),
         evidence=(
             profiled("sectors needed / sectors moved", sector_efficiency, "share"),
             profiled("sectors moved", profile.global_sectors or 0, "sectors"),
@@ -93,6 +91,16 @@ def _wasted_rate(profile: KernelProfile, wasted: float, bandwidth: float | None)
     if profile.dram_busy is None or bandwidth is None:
         return ""
     return f": up to {show_rate(profile.dram_busy * bandwidth * wasted)} carry nothing"
+
+
+def _action(profile: KernelProfile) -> str:
+    repair = "let neighbouring threads take neighbouring words there."
+    if LineCount.SECTORS in profile.lines:
+        return repair.capitalize()
+    return (
+        "Find the source line in the profile (ncu --page source, column L2 theoretical "
+        f"sectors) and {repair}"
+    )
 
 
 RULE = Rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import in_words, pattern_of
+from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.facts.shared_memory import (
     conflict_share,
@@ -147,14 +148,13 @@ def _profiled_action(profile: KernelProfile | None) -> str:
     """Return what to do: atomics on one word are served in turn, whatever the padding."""
     if profile is not None and (profile.shared_atomics or 0.0) > shared_requests(profile):
         return (
-            "Most of the accesses are atomics, and those of one warp on one word are served in turn: give "
-            "each warp its own copy of the counters, or add up equal keys first (__match_any_sync(), "
-            "__reduce_add_sync())."
+            "Most of the accesses are atomics, and those of one warp on one word are served in turn: give each warp "
+            "its own copy of the counters, or add up equal keys first (__match_any_sync(), __reduce_add_sync())."
         )
-    return (
-        "Find the access in the profile (ncu --page source, L1 wavefronts shared), then pad "
-        "its rows: `gpuadvise banks --stride N` names the smallest padding."
-    )
+    rows = "Pad the rows of the array that is accessed there"
+    if profile is None or LineCount.PASSES not in profile.lines:
+        rows = "Find the access in the profile (ncu --page source, L1 wavefronts shared), then pad its rows"
+    return f"{rows}: `gpuadvise banks --stride N` names the smallest padding."
 
 
 def _priority(
