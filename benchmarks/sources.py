@@ -7,7 +7,8 @@ make them). Files whose bytes are not those that were labelled are left out and 
 The labels stand in tests/truth/sources. NAME.labels.jsonl: what readers who had not seen the rules wrote
 down before anything ran, each with the findings (`rules`) that say it, if there is one. NAME.judged.jsonl:
 a sample of lint's findings on the same code bases that such a reader judged `right`, `arguable` or `wrong`.
-The recall is of the labels, the precision of those judged findings that lint still reports.
+The recall is of the labels, the precision of those judged findings that lint still reports at the priority
+that was judged.
 """
 
 from __future__ import annotations
@@ -64,11 +65,13 @@ class Bases:
             by_file[finding["location"]["file"].removeprefix("./")].append(finding)
         return by_file
 
-    def says(self, row: Row, rules: set[str]) -> bool:
-        """Say whether lint reports one of *rules* at the lines of *row*."""
+    def says(self, row: Row, rules: set[str], priority: str = "") -> bool:
+        """Say whether lint reports one of *rules* at the lines of *row*, with that *priority* if one is named."""
         first, last = row["line"] - NEAR, row.get("end", row["line"]) + NEAR
         return any(
-            finding["rule"] in rules and first <= finding["location"]["line"] <= last
+            finding["rule"] in rules
+            and priority in ("", finding["priority"])
+            and first <= finding["location"]["line"] <= last
             for finding in self.findings(row["base"])[row["file"]]
         )
 
@@ -97,6 +100,10 @@ def precision(bases: Bases, findings: list[Row]) -> list[Row]:
         if not bases.says(finding, {finding["rule"]}):
             rules[finding["rule"]]["gone"] += 1
             continue
+        if not bases.says(finding, {finding["rule"]}, finding["priority"]):
+            rules[finding["rule"]]["repriced"] += 1  # a verdict is of the priority, too
+            rules["all"]["repriced"] += 1
+            continue
         rules[finding["rule"]][finding["verdict"]] += 1
         rules["high" if finding["priority"] == "high" else "not high"][finding["verdict"]] += 1
         rules["all"][finding["verdict"]] += 1
@@ -105,7 +112,9 @@ def precision(bases: Bases, findings: list[Row]) -> list[Row]:
     for rule, counts in sorted(rules.items(), key=lambda item: item[1].total()):
         judged = sum(counts[verdict] for verdict in VERDICTS)
         share = f"{counts['right'] / judged:6.2f}" if judged else "     -"
-        print(f"{rule:44} {share}", *(f"{counts[v]:4} {v}" for v in (*VERDICTS, "gone")))
+        print(
+            f"{rule:44} {share}", *(f"{counts[v]:4} {v}" for v in (*VERDICTS, "repriced", "gone"))
+        )
     return wrong
 
 

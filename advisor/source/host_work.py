@@ -21,6 +21,7 @@ _DIRECTIONS = {
     "cudaMemcpyHostToDevice": Direction.H2D, "cudaMemcpyDeviceToHost": Direction.D2H,
 }  # fmt: skip
 WITHIN_DEVICE = "cudaMemcpyDeviceToDevice"
+_BYTES = 1  # the argument of an allocation that says how many
 _KIND = 3  # the argument of a copy that says its direction
 _TIMED = re.compile(
     rb"EventRecord|EventElapsed|steady_clock|high_resolution_clock|gettimeofday|omp_get_wtime"
@@ -81,6 +82,17 @@ def _is_run_once(context: RuleContext, function: SourceFunction, depth: int) -> 
         and _is_run_once(context, caller, depth + 1)
         for caller, call in callers
     )
+
+
+def is_sized_by_loop(context: RuleContext, call: Node) -> bool:
+    """Whether the loop around an allocation counts the bytes that it asks for: how much there is, is the question."""
+    loop, arguments = context.loop_around(call), context.file.arguments(call)
+    update = loop.part("update") if loop is not None else None
+    if update is None or not update.children or len(arguments) <= _BYTES:
+        return False
+    size = context.settled(arguments[_BYTES])
+    names = {context.at(node) for node in (size, *context.file.tree.below(size))}
+    return context.at(update.children[0]) in names
 
 
 def is_timed(context: RuleContext, loop: Node | None = None) -> bool:

@@ -22,12 +22,13 @@ OTHER_SUFFIXES = (
     ".xml", ".yaml", ".yml",
 )  # fmt: skip
 _TESTS = r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|bench[^/]*|[^/]*_test|conftest)\.py$"
+_TEST_PROGRAM = r"|(?:^|/)(?:test_[^/]*|[^/]*_tests?)\.(?:cu|cuh|cc|cpp|cxx)$"
 _DEVICE_CODE = (b"__global__", b"__device__")
 
 
 def is_test_name(file: str) -> bool:
     """Whether the name of a *file* says that it tests or, of a Python file, measures other code."""
-    return re.search(_TESTS, file.replace("\\", "/")) is not None
+    return re.search(_TESTS + _TEST_PROGRAM, file.replace("\\", "/")) is not None
 
 
 def holds_device_code(data: bytes) -> bool:

@@ -191,6 +191,15 @@ def shared_stores_of_all_lanes(context: RuleContext, start: Node, end: Node) -> 
             continue
         name = context.root_name(change.children[0])
         array = context.file.variable(name, change, context.function)
-        if array is not None and array.shared and not reached_by_elected_lanes(context, change):
+        if array is None or not array.shared:
+            continue
+        if _is_shared_out(context, change) or not reached_by_elected_lanes(context, change):
             return True
     return False
+
+
+def _is_shared_out(context: RuleContext, change: Node) -> bool:
+    """Whether a loop in steps of the block shares *change* out among its threads: each does a part."""
+    loop = context.loop_around(change)
+    update = loop.part("update") if loop is not None else None
+    return update is not None and "blockDim." in context.at(update)

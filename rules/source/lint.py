@@ -37,6 +37,9 @@ _TESTS = re.compile(
 )
 # One of these stands in all of that.
 _TEST_WORDS = (b"gtest/", b"catch2/", b"doctest", b"boost/test", b"TEST")
+_SETS_UP = re.compile(
+    r"(?:(?:^|_)init|Init)(?:ial(?:i[sz]e)?)?(?![a-z])|(?:^|_)set_?up(?![a-z])|SetUp(?![a-z])"
+)
 _BREAKING = frozenset(("divergent-barriers", "exceeded-launch-bounds", "impossible-launch"))
 # A Python file that names none of these says nothing about a GPU.
 _LIBRARIES = (b"torch", b"cupy", b"numba", b"triton")
@@ -189,8 +192,10 @@ def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnost
     opened: list[SourceFunction] = []
     for function in facts.functions:
         context = RuleContext(facts, function, launches)
-        # One block is the last step of several, or too small for its code to matter much.
-        alone = function.on_device and launches.is_of_one_block(function.name)
+        # One block is the last step of several, or too small for its code to matter much; what sets up runs once.
+        alone = function.on_device and (
+            launches.is_of_one_block(function.name) or _SETS_UP.search(function.name) is not None
+        )
         for faults in checks[function.on_device]:
             for d in faults(context):
                 yield replace(d, minor=True) if alone and d.rule not in _BREAKING else d

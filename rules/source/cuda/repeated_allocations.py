@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.source.host_work import is_set_up, prepares
+from gpuadvise.advisor.source.host_work import is_set_up, is_sized_by_loop, prepares
 from gpuadvise.advisor.source.runtime_calls import pointer_name
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
@@ -56,6 +56,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if loop.index not in surveys:
             surveys[loop.index] = _is_survey(context, loop)
         if surveys[loop.index]:
+            continue
+        if is_sized_by_loop(context, call):
             continue
         name = pointer_name(context, context.file.arguments(call)[0])
         free = _FREES.get(context.file.callee(call), "cudaFree")

@@ -12,6 +12,7 @@ from gpuadvise.advisor.source.runtime_calls import (
     speaks_of_checks_after,
 )
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
@@ -36,6 +37,9 @@ _RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
 # What stands before a call whose result goes somewhere.
 _INSIDE = b"(,=!&|<>"
 _TRYING = re.compile(r"(?:test|demo|example|bench)", re.IGNORECASE)
+_LINES_OF_A_DEMONSTRATION = number(
+    60, "lines of a whole program that shows one thing, at most", "", "our judgement"
+)
 _AROUND = ("lambda_expression", "call_expression")
 
 
@@ -77,6 +81,11 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 def _is_of_little_weight(context: RuleContext, names: Sequence[str]) -> bool:
     """Whether the function tries the GPU out, or drops results of waits alone, whose errors later calls return."""
     if _TRYING.search(context.function.name):
+        return True
+    if (
+        context.function.name == "main"
+        and len(context.file.text.starts) <= _LINES_OF_A_DEMONSTRATION
+    ):
         return True
     return bool(names) and all(name.endswith("Synchronize") for name in names)
 

@@ -22,6 +22,7 @@ from gpuadvise.advisor.source.lane_stride import (
     lanes_along_x,
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes, reached_by_few_lanes
+from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import FEWEST_LANES
@@ -48,6 +49,8 @@ _PRODUCT = re.compile(
     rb"\s*=[^;=]*(?:\*(?!\s*(?:block|grid))|<<)"
 )
 _MULTIPLE = re.compile(rb"\*\s*[\dA-Z]|[\dA-Z]\s*\*|<<")
+# How many numbers a point has is called so: two or three, perhaps.
+_COORDINATES = re.compile(r"(?:\w*_)?(?:dims?|D|ndims?|coords?)")
 _FIELD_OF_ELEMENT = re.compile(rb"\]\s*\.")
 _SPARSE = number(
     4.0, "bytes moved for each that is used", "", "our judgement: of smaller ones L1 keeps the rest"
@@ -83,10 +86,18 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"{' unless blocks are one thread wide' if narrow else ''}: {_cost(stride)}",
             "Let threadIdx.x run along the fastest index: exchange rows and columns in the layout or among the threads, or "
             "load the rows into shared memory with neighbouring threads on neighbouring elements.",
-            stride=_distance(stride), minor=narrow or few or is_of_steps(stride),
+            stride=_distance(stride), minor=narrow or few or is_of_steps(stride) or _is_of_little_weight(context, access, stride),
         )  # fmt: skip
     if context.function.matches(_FIELD_OF_ELEMENT) or context.function.matches(_MULTIPLE):
         yield from _parts_of_elements(context, reported)
+
+
+def _is_of_little_weight(context: RuleContext, access: Node, stride: LaneStride) -> bool:
+    """Whether the row may be short, as of the coordinates of a point, or the kernel has deeper loops than around *access*."""
+    if stride.factors and all(map(_COORDINATES.fullmatch, stride.factors)):
+        return True
+    deepest = max(map(context.loops_around, context.function.nodes(*LOOPS)), default=-1)
+    return context.loops_around(access) < deepest + 1
 
 
 def _is_walked(context: RuleContext, access: Node) -> bool:

@@ -97,7 +97,9 @@ def _of_batches(context: RuleContext, launch: SourceLaunch) -> Iterator[Diagnost
     if count is None or not _BATCH.match(context.at(count)):
         return
     for kernel in context.file.called(launch.kernel):
-        if kernel.place is ExecutionSpace.KERNEL and not kernel.matches(_SEVERAL_PER_ITEM):
+        if kernel.place is not ExecutionSpace.KERNEL or _goes_in_step(context, kernel):
+            continue
+        if not kernel.matches(_SEVERAL_PER_ITEM):
             yield context.diagnostic(
                 "underfilled-device", launch.node,
                 f"The grid has a block for each of {context.at(count)} items, whatever their size: with fewer items than the GPU has "
@@ -107,6 +109,17 @@ def _of_batches(context: RuleContext, launch: SourceLaunch) -> Iterator[Diagnost
                 minor=True,
             )  # fmt: skip
             return
+
+
+def _goes_in_step(context: RuleContext, kernel: SourceFunction) -> bool:
+    """Whether a loop around another holds barriers: each step needs what the whole block found in the last one."""
+    inside = RuleContext(context.file, kernel, context.launches)
+    steps = [loop for b in inside.calls("__syncthreads") if (loop := inside.loop_around(b))]
+    return any(
+        inside.loops_around(loop) > 0
+        or any(step is not loop for kind in LOOPS for step in context.file.tree.inside(loop, kind))
+        for loop in steps
+    )
 
 
 def _count_of_blocks(context: RuleContext, grid: Node) -> Node | None:

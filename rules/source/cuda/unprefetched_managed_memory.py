@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.host_work import is_sized_by_loop
 from gpuadvise.advisor.source.runtime_calls import pointer_name
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
@@ -44,7 +45,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     for call in allocations:
         arguments = context.file.arguments(call)
         name = pointer_name(context, arguments[0]) if arguments else ""
-        if name in passed and name not in filled:
+        if name in passed and name not in filled and not is_sized_by_loop(context, call):
             yield context.diagnostic(
                 "unprefetched-managed-memory", call,
                 "A kernel uses this managed memory without a prefetch: the first access to each page waits until the page has moved.",

@@ -47,7 +47,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[str]) -> bool:
-    """Whether a load through *parameter* may follow a store, in the text or in a loop."""
+    """Whether a load through *parameter* may follow a store, in the text or in a loop; one behind a loop that stores is nothing."""
     returns = {
         r.parent.index: r
         for r in context.function.nodes("return_statement")
@@ -65,9 +65,21 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
         if context.at(load.children[0]) != parameter.name:
             continue
         loop = context.loop_around(load)
-        if any(_may_follow(load, s) or (loop is not None and loop.holds(s)) for s in stores):
+        if loop is not None and not _waits(context, loop) and any(map(loop.holds, stores)):
+            return True
+        if any(_may_follow(load, s) and not _is_behind_loop(context, load, s) for s in stores):
             return True
     return False
+
+
+def _is_behind_loop(context: RuleContext, load: Node, store: Node) -> bool:
+    """Whether a loop ends between *store* and *load*: what is loaded once after it is nothing beside it."""
+    return any(store.start < loop.end <= load.start for loop in context.function.nodes(*LOOPS))
+
+
+def _waits(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* holds a barrier, which no load may pass anyway."""
+    return b"__sync" in context.file.text.content[loop.start : loop.end]
 
 
 def _may_follow(load: Node, store: Node) -> bool:

@@ -73,3 +73,43 @@ def test_what_runs_once_or_tries_the_gpu_is_minor() -> None:
     dropped = "void {}(float **x) {{ cudaMalloc(x, 9); }}\n"
     assert minor(dropped.format("run"), "unchecked-errors") == [False]
     assert minor(dropped.format("test_sum"), "unchecked-errors") == [True]
+
+
+def test_what_sets_up_runs_once() -> None:
+    def named(name: str) -> str:
+        return ALONE.replace("tree", name)
+
+    for name in ("init_tree", "initTree", "xInitialTree", "tree_setup"):
+        assert minor(named(name), "divergent-branches") == [True], name
+    for name in ("finite", "minitree", "resetup"):
+        assert minor(named(name), "divergent-branches") == [False], name
+
+
+def test_programs_that_test_say_so_by_their_names() -> None:
+    for name in ("stream_test.cu", "src/test_copy.cu", "all_tests.cpp"):
+        linted = lint_cuda(ALONE.encode(), name, select={"divergent-branches"})
+        assert [d.minor for d in linted.diagnostics] == [True], name
+    linted = lint_cuda(ALONE.encode(), "latest.cu", select={"divergent-branches"})
+    assert [d.minor for d in linted.diagnostics] == [False]
+
+
+def test_a_row_at_the_end_of_deeper_loops_or_of_coordinates_is_minor() -> None:
+    def kernel(inner: str, width: str = "width") -> str:
+        return (
+            f"__global__ void rows(float *out, const float *x, int {width}, int n) {{\n"
+            "  int row = blockIdx.x * blockDim.x + threadIdx.x;\n  float s = 0;\n"
+            f"  for (int k = 0; k < n; ++k) {{ {inner} s += x[k]; }}\n"
+            f"  for (int c = 0; c < {width}; ++c) out[row * {width} + c] = s;\n}}\n"
+        )
+
+    assert minor(kernel(""), "uncoalesced-access") == [False]
+    assert minor(kernel("for (int j = 0; j < n; ++j)"), "uncoalesced-access") == [True]
+    assert minor(kernel("", "dim"), "uncoalesced-access") == [True]
+
+
+def test_a_short_program_that_checks_nothing_is_minor() -> None:
+    program = (
+        "__global__ void f(float *x) { *x = 1; }\nint main() {\n  float *x;\n  cudaMalloc(&x, 4);\n"
+    )
+    assert minor(program + "}\n", "unchecked-errors") == [True]
+    assert minor(program + "  ;\n" * 60 + "}\n", "unchecked-errors") == [False]

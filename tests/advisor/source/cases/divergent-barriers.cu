@@ -205,3 +205,19 @@ __global__ void rounds_to_a_limit_of_each_thread(const float *x, float *out, int
     out[threadIdx.x] = tile[63 - threadIdx.x];
   }
 }
+__global__ void cleared_by_all(float *x, int *label, int n, int bins) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  __shared__ float sums[64];
+  for (int k = threadIdx.x; k < bins; k += blockDim.x) sums[k] = 0;
+  __syncthreads();  // expect: divergent-barriers
+  atomicAdd(&sums[label[i]], x[i]);
+}
+__global__ void cleared_by_one(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  __shared__ float sum;
+  if (i >= n) return;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, x[i]);
+}

@@ -170,3 +170,11 @@ void init_sums(float *y, const float *x, int n) {
   add<<<n, 32>>>(y, x, scratch);
   cudaFree(scratch);
 }
+void how_much_there_is(int most) {
+  for (int n = 1; n <= most; ++n) {
+    const size_t size = size_t(n) << 30;
+    float *x;
+    cudaMalloc(&x, size);
+    cudaFree(x);
+  }
+}

@@ -122,3 +122,10 @@ __global__ void all_but_one(const float *x, float *sum, int n) {
   if (i == 0) return;
   for (int k = 0; k < n; ++k) sum[i] += x[i * n + k];
 }
+__global__ void farthest(float *d, const float *x, int n, int m) {
+  for (int s = 0; s < m; ++s) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) d[i] = min(d[i], x[i]);
+    __syncthreads();
+  }
+}
+void in_step(float *d, float *x, int batch, int n, int m) { farthest<<<batch, 256>>>(d, x, n, m); }

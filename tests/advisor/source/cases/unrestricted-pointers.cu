@@ -75,3 +75,9 @@ __global__ void after_both_branches(float *out, const float *in, int n) {  // ex
   }
   out[i + n] = in[i];
 }
+__global__ void once_behind_a_loop(float *sums, const float *x, const float *scale, int n) {
+  int i = threadIdx.x;
+  sums[i] = 0;
+  for (int k = 0; k < n; ++k) sums[i] += k;
+  sums[i] *= scale[i];
+}
