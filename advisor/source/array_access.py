@@ -57,7 +57,7 @@ def sparse_accesses(context: RuleContext) -> list[tuple[Node, SparseAccess]]:
             continue
         name, stride = reached.parameter.name, reached.stride
         element = reached.parameter.type.rstrip("*")
-        field = _field_taken(access)
+        field = field_taken(access)
         size = ELEMENT_BYTES.get(element) or _bytes_of_structure(context, element)
         if (
             stride.is_zero
@@ -67,7 +67,7 @@ def sparse_accesses(context: RuleContext) -> list[tuple[Node, SparseAccess]]:
         ):
             whole.add(name)
         elif element in ELEMENT_BYTES:
-            if _goes_on(context, access, stride):
+            if goes_on(context, access, stride):
                 whole.add(name)
             taken.setdefault(name, {})["".join(context.at(access).split())] = size
         elif field is None:
@@ -92,7 +92,12 @@ def sparse_accesses(context: RuleContext) -> list[tuple[Node, SparseAccess]]:
     ]
 
 
-def _field_taken(access: Node) -> Node | None:
+def element_bytes(context: RuleContext, kind: str) -> int:
+    """Return the bytes of an element of type *kind*, of a structure at least; 0 where the file does not say."""
+    return _FIELD_BYTES.get(kind) or _bytes_of_structure(context, kind)
+
+
+def field_taken(access: Node) -> Node | None:
     """Return the field of the structure *access* that is taken, None where more of it may be."""
     above = access.parent
     if above is None or above.kind != "field_expression" or len(above.children) != 2:
@@ -110,7 +115,7 @@ def _bytes_of_structure(context: RuleContext, name: str) -> int:
     )
 
 
-def _goes_on(context: RuleContext, access: Node, stride: LaneStride) -> bool:
+def goes_on(context: RuleContext, access: Node, stride: LaneStride) -> bool:
     """Whether a loop around *access* moves it, so that the bytes between the lanes are taken as well."""
     loop = context.loop_around(access)
     return loop is not None and not stride.rest.isdisjoint(context.assigned_below(loop))

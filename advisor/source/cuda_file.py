@@ -39,6 +39,10 @@ _FLOATING = re.compile(r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?([fFlL]?)$")
 _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
 _SPACE = re.compile(rb"[^\n]")
 _BUILTIN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+_TYPE_BYTES = {
+    "bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "bf16": 2, "int": 4, "uint": 4,
+    "float": 4, "llong": 8, "ullong": 8, "double": 8,
+}  # fmt: skip
 _CHANGES = ("assignment_expression", "update_expression")
 _ARITHMETIC = frozenset("+-*/%")
 # Those between two operands, by what stands there.
@@ -362,6 +366,9 @@ class CudaFile:
             except ValueError:
                 return None
             return Fraction(-value if match[1] == "-" else value)
+        if node.kind == "sizeof_expression":
+            size = _TYPE_BYTES.get(self._sized_type(node))
+            return None if size is None else Fraction(size)
         # A template argument that is a name is read as a type, whatever it names, and so are the
         # sides of a dim3 that are names.
         if node.kind in ("identifier", "type_descriptor", "type_identifier"):
@@ -385,6 +392,11 @@ class CudaFile:
                 None if left is None or right is None else _folded(self.operator(node), left, right)
             )
         return None
+
+    def _sized_type(self, node: Node) -> str:
+        """Return the type in ``sizeof(float)``; that of an expression is not looked for."""
+        words = self.at(node).removeprefix("sizeof").strip()
+        return named_type(words.removeprefix("(").removesuffix(")"), self.names)
 
     def _named_number(
         self, node: Node, function: SourceFunction | None, depth: int

@@ -12,7 +12,7 @@ from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import LaneStride, Variance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.scopes import Variable
@@ -24,10 +24,13 @@ ELEMENT_BYTES = {"int": 4, "uint": 4, "float": 4, "double": 8, "llong": 8, "ullo
 _STEP = re.compile(r"stride|step|inc|scale|skip|sampl", re.IGNORECASE)
 # What tells that one side numbers rows or columns and the other is how many or how long they are.
 _TELLING = frozenset(("<", "<=", ">", ">=", "!=", "*"))
+# Of a group of cooperative groups, whose members are numbered along x first.
+_THREAD_RANK = re.compile(r"\.thread_rank\(\)$")
 _DEEPEST = 30
 _INT_BITS = 32
 _LOADING = frozenset(("subscript_expression", "call_expression", "pointer_expression"))
 _LONGEST_CHAIN = 4  # names that lead to each other
+_STATEMENTS = ("declaration", "assignment_expression", "if_statement")
 _STEPS = frozenset(("+=", "-=", "++", "--"))
 _SHORT_SIDES = frozenset(("blockDim.y", "blockDim.z"))
 
@@ -49,9 +52,61 @@ def lane_stride(context: RuleContext, node: Node, depth: int = 0) -> LaneStride 
         return lane_stride(context, node.children[-1], depth + 1)
     elif node.kind == "field_expression" and context.at(node) == "threadIdx.x":
         return LaneStride(number=1)
+    elif node.kind == "call_expression":
+        if _THREAD_RANK.search(context.at(node)):
+            return LaneStride(number=1)
+        if (computed := _of_call(context, node, depth)) is not None:
+            return computed
     if context.variances.of(node) in (Variance.UNIFORM, Variance.WARP):
         return LaneStride(number=0, rest=frozenset(_names(context, node)))
     return None
+
+
+def _of_call(context: RuleContext, call: Node, depth: int) -> LaneStride | None:
+    """Return the stride of what a function of this file computes of its arguments in one statement, such as an index."""
+    called = [f for f in context.file.called(context.file.callee(call)) if f.on_device]
+    arguments = context.file.arguments(call)
+    if len(called) != 1 or len(called[0].parameters) != len(arguments) or len(arguments) < 2:
+        return None
+    (function,) = called
+    returns = function.nodes("return_statement")
+    if len(returns) != 1 or not returns[0].children or function.nodes(*_STATEMENTS):
+        return None
+    named = {
+        parameter.name: (lane_stride(context, argument, depth + 1), argument)
+        for parameter, argument in zip(function.parameters, arguments, strict=True)
+    }
+    return _of_formula(context, returns[0].children[0], named, depth + 1)
+
+
+def _of_formula(
+    context: RuleContext,
+    node: Node,
+    named: Mapping[str, tuple[LaneStride | None, Node]],
+    depth: int,
+) -> LaneStride | None:
+    """Return the stride of a sum of products of what is *named*, each with its stride and its words."""
+    node = bare(node)
+    if depth > _DEEPEST:
+        return None
+    if node.kind == "identifier" and context.at(node) in named:
+        return named[context.at(node)][0]
+    if node.kind == "number_literal":
+        return LaneStride(number=0)
+    if node.kind != "binary_expression" or len(node.children) != 2:
+        return None
+    operator = context.file.operator(node)
+    left, right = (_of_formula(context, child, named, depth + 1) for child in node.children)
+    if left is None or right is None:
+        return None
+    if operator in ("+", "-"):
+        return sum_of_strides(left, right, -1 if operator == "-" else 1)
+    if operator != "*" or not (left.is_zero or right.is_zero):
+        return None
+    if left.is_zero and right.is_zero:
+        return LaneStride(number=0, rest=left.rest | right.rest)
+    factor, stride = (node.children[0], right) if left.is_zero else (node.children[1], left)
+    return _scaled(context, stride, named.get(context.at(bare(factor)), (None, factor))[1])
 
 
 def _of_name(context: RuleContext, name: Node, depth: int) -> LaneStride | None:
@@ -189,6 +244,8 @@ def _scaled(context: RuleContext, stride: LaneStride, factor: Node) -> LaneStrid
     if value is not None:
         return LaneStride(number=stride.number * value, factors=stride.factors, rest=stride.rest)
     words = product_words(context, factor)
+    if "+" in words and "*" not in words:
+        words = f"({words})"
     if words in _SHORT_SIDES or context.file.is_constant(context.settled(factor), context.function):
         return None  # few, or known to the compiler: it may be one
     return LaneStride(number=stride.number, factors=(*stride.factors, words), rest=stride.rest)
@@ -232,7 +289,11 @@ def is_kernel_with_lanes(context: RuleContext) -> bool:
     function = context.function
     if function.place is not ExecutionSpace.KERNEL:
         return False
-    return function.says(b"threadIdx.x") or function.says(LOOP_MACRO)
+    return (
+        function.says(b"threadIdx.x")
+        or function.says(LOOP_MACRO)
+        or function.says(b"thread_rank()")
+    )
 
 
 def lanes_along_x(context: RuleContext) -> int:
@@ -353,4 +414,20 @@ def compared_lengths(context: RuleContext) -> dict[str, set[str]]:
                 for side, bound in (node.children, node.children[::-1]):
                     sides = context.compared.setdefault(product_words(context, bound), set())
                     sides.add("".join(context.at(side).split()))
+        for axis in "xyz":  # a block's number is below the number of blocks
+            for count in _named_after(context, f"gridDim.{axis}"):
+                numbers = context.compared.setdefault(count, set())
+                numbers.update(_named_after(context, f"blockIdx.{axis}"))
     return context.compared
+
+
+def _named_after(context: RuleContext, words: str) -> list[str]:
+    """Return *words*, and the names that begin as it and do not change."""
+    return [words] + [
+        variable.name
+        for variables in context.function.variables.values()
+        for variable in variables
+        if variable.value is not None
+        and context.at(variable.value) == words
+        and not context.changes(variable)
+    ]

@@ -140,13 +140,16 @@ def _is_bounds_check(context: RuleContext, condition: Node) -> bool:
     if operator not in _BOUNDS:
         return False
     side, bound = condition.children
+    upper = operator in ("<", "<=")
     if context.variances.of(side) is Variance.UNIFORM:
-        side, bound = bound, side
-    return (
-        _numbers_lanes(context, side)
-        and context.variances.of(bound) is Variance.UNIFORM
-        and not _is_few(context, side, context.settled(bound))
-    )
+        side, bound, upper = bound, side, not upper
+    if not _numbers_lanes(context, side) or context.variances.of(bound) is not Variance.UNIFORM:
+        return False
+    bound = context.settled(bound)
+    value = context.constant(bound)
+    if not upper and value is not None and value < ("=" in operator):
+        return True  # what is never negative
+    return not _is_few(context, side, bound)
 
 
 def _numbers_lanes(context: RuleContext, side: Node) -> bool:

@@ -148,6 +148,7 @@ _MODULES = (
     "cuda.default_stream_work",
     "cuda.scalar_half_arithmetic",
     "cuda.narrow_elements",
+    "cuda.interleaved_records",
     "cuda.unrestricted_pointers",
     "python.unpinned_loaders",
     "python.blocking_moves",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpuadvise.rules.source.model import CudaCheck, PythonCheck
 
 CUDA_RULES = (
+    "interleaved-records",
     "accumulators-in-memory",
     "atomic-contention",
     "bank-conflicts",

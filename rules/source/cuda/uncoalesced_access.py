@@ -152,6 +152,9 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     if launched is not None and launched * (size or WORD) < _LONG_ROW:
         return False
     rows = {*stride.factors, "*".join(sorted("*".join(stride.factors).split("*")))}
+    rows |= {
+        term for factor in stride.factors if "+" in factor for term in re.split(r"[+()]", factor)
+    }
     compared = compared_lengths(context)
     return is_of_dimensions(context, stride) or any(
         not compared.get(row, frozenset()).isdisjoint(stride.rest) for row in rows
@@ -175,7 +178,8 @@ def _shortest_launched(context: RuleContext, stride: LaneStride) -> int | None:
 def _distance(stride: LaneStride) -> str:
     if not stride.factors:
         return f"{abs(stride.number)} elements"
-    words = f"{' * '.join(stride.factors)} elements"
+    times = f"{abs(stride.number)} * " if abs(stride.number) > 1 else ""
+    words = f"{times}{' * '.join(stride.factors)} elements"
     return words if is_of_steps(stride) else f"a row ({words})"
 
 

@@ -373,3 +373,13 @@ __global__ void strided(float *out, const float *in, int stride, int width) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i * stride + blockIdx.y * width * stride];
 }
+__global__ void columns_of_blocks(float *f) {
+  int x = threadIdx.x, y = blockIdx.x, ny = gridDim.x;
+  f[9 * (x * ny + y)] = f[9 * (x * ny + y) + 1];  // expect: uncoalesced-access
+}
+__global__ void rows_of_three_and_more(float *out, const float *x, int n, int features) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int base = i * (3 + features);
+  for (int j = 0; j < features; ++j) out[base + 3 + j] = x[j];  // expect: uncoalesced-access
+}
