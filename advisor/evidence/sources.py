@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROLLED = "rolled-loops"
 # What the launch of a compiled kernel is judged by anyway, with its registers.
-_OF_THE_BLOCK = frozenset(("partial-warp", "impossible-launch"))
+_OF_THE_BLOCK = frozenset(("partial-warp", "impossible-launch", "tiny-blocks"))
 # What host code shows of the kernel that it launches.
 _OF_THE_GRID = "underfilled-device"
 

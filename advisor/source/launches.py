@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
+# What dim3 takes as its first side: dim3 block = rows;
+_NUMBERS = ("identifier", "field_expression", "binary_expression", "call_expression")
 _DEFAULT_STREAMS = frozenset(("0", "NULL", "nullptr", "cudaStreamDefault", "cudaStreamLegacy"))
 
 
@@ -149,18 +151,18 @@ def threads_of(file: CudaFile, function: SourceFunction, block: Node) -> int | N
 
 def block_sides(file: CudaFile, function: SourceFunction, block: Node) -> tuple[int, ...] | None:
     """Return the sides of a block that a number, a dim3, or a variable of either gives."""
-    sides = tuple(_number(file, function, node) for node in _side_nodes(file, function, block))
+    sides = tuple(_number(file, function, node) for node in side_nodes(file, function, block))
     known = tuple(side for side in sides if side is not None)
     return known if known and len(known) == len(sides) else None
 
 
 def _block_width(file: CudaFile, function: SourceFunction, block: Node) -> int | None:
     """Return the threads along x of a block, whatever its other sides are."""
-    sides = _side_nodes(file, function, block)
+    sides = side_nodes(file, function, block)
     return _number(file, function, sides[0]) if sides else None
 
 
-def _side_nodes(file: CudaFile, function: SourceFunction, block: Node) -> list[Node]:
+def side_nodes(file: CudaFile, function: SourceFunction, block: Node) -> list[Node]:
     """Return the sides of a block as they are written, empty where they do not stand in the function."""
     block = bare(block)
     if file.constant(block, function) is not None:
@@ -189,6 +191,8 @@ def _side_nodes(file: CudaFile, function: SourceFunction, block: Node) -> list[N
         return [parameter.children[0] for parameter in inner.children]
     if inner.kind == "call_expression" and file.callee(inner) == "dim3":
         return file.arguments(inner)
+    if variable.type == "dim3" and inner.kind in _NUMBERS:
+        return [inner]
     is_number = inner.kind != "identifier" and file.constant(inner, function) is not None
     return [inner] if is_number else []
 

@@ -79,6 +79,7 @@ _MODULES = (
     "execution.low_occupancy",
     "execution.surplus_occupancy",
     "execution.tiny_blocks",
+    "cuda.data_sized_blocks",
     "execution.unusual_block_size",
     "execution.lone_resident_block",
     "execution.underfilled_device",

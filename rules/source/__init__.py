@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from gpuadvise.rules.source.model import CudaCheck, PythonCheck
 
 CUDA_RULES = (
-    "interleaved-records",
     "accumulators-in-memory",
     "atomic-contention",
     "bank-conflicts",
     "barriers-in-reductions",
     "blocking-copies",
     "copied-back-buffers",
+    "data-sized-blocks",
     "default-stream-work",
     "divergent-barriers",
     "divergent-branches",
@@ -32,6 +32,7 @@ CUDA_RULES = (
     "impossible-launch",
     "indexed-local-arrays",
     "integer-division",
+    "interleaved-records",
     "invariant-divisors",
     "legacy-warp-intrinsics",
     "misplaced-events",
@@ -47,6 +48,7 @@ CUDA_RULES = (
     "serial-transfers",
     "slow-math",
     "synchronous-staging",
+    "tiny-blocks",
     "unaligned-words",
     "unchecked-errors",
     "uncoalesced-access",
