@@ -7,8 +7,8 @@ make them). Files whose bytes are not those that were labelled are left out and 
 The labels stand in tests/truth/sources. NAME.labels.jsonl: what readers who had not seen the rules wrote
 down before anything ran, each with the findings (`rules`) that say it, if there is one. NAME.judged.jsonl:
 a sample of lint's findings on the same code bases that such a reader judged `right`, `arguable` or `wrong`.
-The recall is of the labels, the precision of those judged findings that lint still reports at the priority
-that was judged.
+The recall is of the labels, the precision of those judged findings that lint still reports as they were judged:
+one that was arguable at a higher priority than it has now is counted apart, as `repriced`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 LABELS = Path(__file__).parent.parent / "tests" / "truth" / "sources"
 NEAR = 3  # lines between a label and the finding that says it
 VERDICTS = ("right", "arguable", "wrong")
+LOUDNESS = ("low", "medium", "high")
 
 Row = dict[str, Any]
 
@@ -65,15 +66,14 @@ class Bases:
             by_file[finding["location"]["file"].removeprefix("./")].append(finding)
         return by_file
 
-    def says(self, row: Row, rules: set[str], priority: str = "") -> bool:
-        """Say whether lint reports one of *rules* at the lines of *row*, with that *priority* if one is named."""
+    def says(self, row: Row, rules: set[str]) -> list[Row]:
+        """Return the findings of *rules* that lint reports at the lines of *row*."""
         first, last = row["line"] - NEAR, row.get("end", row["line"]) + NEAR
-        return any(
-            finding["rule"] in rules
-            and priority in ("", finding["priority"])
-            and first <= finding["location"]["line"] <= last
+        return [
+            finding
             for finding in self.findings(row["base"])[row["file"]]
-        )
+            if finding["rule"] in rules and first <= finding["location"]["line"] <= last
+        ]
 
 
 def recall(bases: Bases, labels: list[Row]) -> list[Row]:
@@ -81,7 +81,7 @@ def recall(bases: Bases, labels: list[Row]) -> list[Row]:
     missed = []
     kinds: dict[str, Counter[bool]] = defaultdict(Counter)
     for label in labels:
-        said = bases.says(label, set(label["rules"]))
+        said = bool(bases.says(label, set(label["rules"])))
         kinds[label["kind"]][said] += 1
         kinds["loud" if label["loud"] else "not loud"][said] += 1
         kinds["all"][said] += 1
@@ -97,11 +97,13 @@ def precision(bases: Bases, findings: list[Row]) -> list[Row]:
     wrong = []
     rules: dict[str, Counter[str]] = defaultdict(Counter)
     for finding in findings:
-        if not bases.says(finding, {finding["rule"]}):
+        said = bases.says(finding, {finding["rule"]})
+        if not said:
             rules[finding["rule"]]["gone"] += 1
             continue
-        if not bases.says(finding, {finding["rule"]}, finding["priority"]):
-            rules[finding["rule"]]["repriced"] += 1  # a verdict is of the priority, too
+        now = max(LOUDNESS.index(other["priority"]) for other in said)
+        if finding["verdict"] == "arguable" and now < LOUDNESS.index(finding["priority"]):
+            rules[finding["rule"]]["repriced"] += 1
             rules["all"]["repriced"] += 1
             continue
         rules[finding["rule"]][finding["verdict"]] += 1
