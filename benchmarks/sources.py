@@ -8,7 +8,8 @@ The labels stand in tests/truth/sources. NAME.labels.jsonl: what readers who had
 down before anything ran, each with the findings (`rules`) that say it, if there is one. NAME.judged.jsonl:
 a sample of lint's findings on the same code bases that such a reader judged `right`, `arguable` or `wrong`.
 The recall is of the labels, the precision of those judged findings that lint still reports as they were judged:
-one that was arguable at a higher priority than it has now is counted apart, as `repriced`.
+one that was arguable at a higher priority than it has now, or that says something else `since`, is counted apart, as
+`changed`: nobody has judged it anew.
 """
 
 from __future__ import annotations
@@ -102,9 +103,10 @@ def precision(bases: Bases, findings: list[Row]) -> list[Row]:
             rules[finding["rule"]]["gone"] += 1
             continue
         now = max(LOUDNESS.index(other["priority"]) for other in said)
-        if finding["verdict"] == "arguable" and now < LOUDNESS.index(finding["priority"]):
-            rules[finding["rule"]]["repriced"] += 1
-            rules["all"]["repriced"] += 1
+        quieter = finding["verdict"] == "arguable" and now < LOUDNESS.index(finding["priority"])
+        if quieter or "since" in finding:
+            rules[finding["rule"]]["changed"] += 1
+            rules["all"]["changed"] += 1
             continue
         rules[finding["rule"]][finding["verdict"]] += 1
         rules["high" if finding["priority"] == "high" else "not high"][finding["verdict"]] += 1
@@ -114,9 +116,7 @@ def precision(bases: Bases, findings: list[Row]) -> list[Row]:
     for rule, counts in sorted(rules.items(), key=lambda item: item[1].total()):
         judged = sum(counts[verdict] for verdict in VERDICTS)
         share = f"{counts['right'] / judged:6.2f}" if judged else "     -"
-        print(
-            f"{rule:44} {share}", *(f"{counts[v]:4} {v}" for v in (*VERDICTS, "repriced", "gone"))
-        )
+        print(f"{rule:44} {share}", *(f"{counts[v]:4} {v}" for v in (*VERDICTS, "changed", "gone")))
     return wrong
 
 

@@ -49,6 +49,8 @@ class Read(NamedTuple):
 
 
 _ACTIONS = re.compile(r"(?:\b|_)actions?(?:\b|_)", re.IGNORECASE)
+# Functions that answer what a simulator of the host is to do.
+_ACTING = re.compile(r"_?(?:act|(?:select|choose|get|take|sample|best|greedy)_?actions?)$")
 _KERNEL_MAKERS = re.compile(r"\bjit\b|rawkernel|fuse\b|\bvectorize\b|reduce\b")
 _COPIES = ("cpu", "tolist", "numpy")
 _CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isinf", "math.exp", "math.sqrt", "math.log",
@@ -96,6 +98,8 @@ def _is_in_kernel(module: PythonModule, node: ast.expr) -> bool:
 
 
 def _is_action(module: PythonModule, node: ast.expr) -> bool:
+    if _ACTING.match(getattr(module.function_of(node), "name", "")):
+        return True
     for above in module.ancestors(node):
         if isinstance(above, ast.Call) and getattr(above.func, "attr", "") in (
             "step",
@@ -388,6 +392,27 @@ def _is_read_in_step(module: PythonModule, node: ast.expr, reader: ast.Call) -> 
         for part in module.walk(value)
         if isinstance(part, ast.Call)
     )
+
+
+def came_from_host(module: PythonModule, copy: ast.expr) -> bool:
+    """Whether *copy* brings back what its loop or function moved to the GPU itself: ``y = y.to(gpu); y.cpu()``."""
+    node = copy
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if not isinstance(node, ast.Name):
+        return False
+    around = module.loop_around(copy) or module.function_of(copy)
+    moved = False
+    for part in module.walk(around):
+        if not isinstance(part, ast.Assign) or part.lineno > copy.lineno:
+            continue
+        targets = {n.id for t in part.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        if node.id not in targets:
+            continue
+        named = [n for n in module.walk(part.value) if isinstance(n, ast.Name) and n.id == node.id]
+        above = module.parents.get(named[0]) if named else None
+        moved = isinstance(above, ast.Attribute) and above.attr in ("to", "cuda")
+    return moved
 
 
 def is_helper(function: ast.FunctionDef) -> bool:

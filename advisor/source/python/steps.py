@@ -20,8 +20,9 @@ Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 
 _STEPPERS = ("opt", "scaler", "sgd", "adam", "engine", "accelerator", "fabric", "solver")
 _BACKWARDS = ("backward", "manual_backward")
-# A loop of so few rounds, all written out, is not one that is worth a finding.
+# A loop of so few rounds, all written out, is not one that is worth a finding, and one of these trains nothing.
 _TINY = 8
+_FEW_STEPS = 2
 # Also within names of a project's own: @smart_inference_mode().
 _GRADIENTS_OFF = re.compile(r"no_?grad|inference_?mode|grad_enabled|evaluating", re.IGNORECASE)
 
@@ -70,7 +71,7 @@ class Steps:
     def is_repeated(self, node: ast.AST) -> bool:
         """Whether *node* runs in every round of a loop that is neither tiny nor one of epochs."""
         loop = self.module.loop_around(node)
-        if loop is None or is_tiny(loop) or self.is_outer(loop):
+        if loop is None or is_tiny(self.module, loop) or self.is_outer(loop):
             return False
         # A few named values, or weights, once.
         return not (isinstance(loop, ast.For) and self._is_over_names(loop))
@@ -239,6 +240,8 @@ class Steps:
                 self.functions[holder] = set(losses)
 
     def _add_training(self, loop: ast.AST, losses: set[str]) -> None:
+        if (rounds := rounds_of(self.module, loop)) is not None and rounds <= _FEW_STEPS:
+            return  # one batch of many, or a warm-up
         self.training.setdefault(loop, set()).update(losses)
         for around in self.module.loops_around(loop):
             self._outer.add(around)
@@ -327,6 +330,19 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
     return {call for call in loaders if call is not None and call not in slow}
 
 
+def loaders_to_train(module: PythonModule) -> set[ast.Call]:
+    """Return the loaders over whose batches a loop of this file trains."""
+    tensors = tensors_of(module)
+    return {
+        value.maker
+        for loop in steps_of(module).training
+        for part in module.walk(loop.iter if isinstance(loop, ast.For) else loop)
+        if (value := tensors[part]) is not None
+        and value.kind is ValueKind.LOADER
+        and value.maker is not None
+    }
+
+
 # Functions of other files that run over the loader that they are given.
 _TAKES_LOADERS = re.compile(
     r"(?:^|_)(?:train\w*|fit|eval\w*|valid\w*|test\w*|update|epoch|infer\w*|extract\w*|predict\w*)(?:_|$)"
@@ -369,24 +385,65 @@ _GENERATES = re.compile(
 )
 
 
-def is_tiny(loop: ast.AST) -> bool:
+def is_tiny(module: PythonModule, loop: ast.AST) -> bool:
     """Whether *loop* has few rounds, all written out: ``for size in (3, 5)``."""
+    rounds = rounds_of(module, loop)
+    return rounds is not None and rounds <= _TINY
+
+
+def rounds_of(module: PythonModule, loop: ast.AST) -> int | None:
+    """Return how many rounds *loop* has where the file writes it: a list, a number, or a parameter's default."""
     if not isinstance(loop, (ast.For, ast.AsyncFor)):
-        return False
+        return None
     rounds = loop.iter
     if isinstance(rounds, (ast.List, ast.Tuple)):
-        return len(rounds.elts) <= _TINY
-    if isinstance(rounds, ast.Call) and getattr(rounds.func, "id", "") == "range":
-        last = rounds.args[1 if len(rounds.args) > 1 else 0] if rounds.args else None
-        return (
-            isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _TINY
-        )
-    return False
+        return len(rounds.elts)
+    if not isinstance(rounds, ast.Call) or getattr(rounds.func, "id", "") != "range":
+        return None
+    last = rounds.args[1 if len(rounds.args) > 1 else 0] if rounds.args else None
+    if isinstance(last, ast.Name):
+        last = default_of(module.function_of(loop), last.id)
+    if isinstance(last, ast.Constant) and isinstance(last.value, int):
+        return last.value
+    return None
+
+
+def default_of(function: ast.AST, parameter: str) -> ast.expr | None:
+    """Return what a *parameter* is that no caller gives."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None
+    given = function.args
+    names = [p.arg for p in (*given.posonlyargs, *given.args)]
+    defaults = dict(zip(reversed(names), reversed(given.defaults), strict=False))
+    return defaults.get(parameter)
+
+
+def simulates(module: PythonModule, node: ast.AST) -> bool:
+    """Whether a loop around *node* steps a simulator on the host, and so waits for its actions in each round."""
+    return any(
+        isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and part.func.attr == "step"
+        and _SIMULATORS.search(ast.unparse(part.func.value)) is not None
+        for loop in module.loops_around(node)
+        for part in module.walk(loop)
+    )
+
+
+_SIMULATORS = re.compile(r"(?:^|[._])(?:envs?|simulator|game)$", re.IGNORECASE)
 
 
 def is_test(module: PythonModule) -> bool:
     """Whether the file's name says that it tests or measures other code."""
     return is_test_name(module.text.file)
+
+
+def is_demo(module: PythonModule) -> bool:
+    """Whether the file's name says that it shows what others computed: people look on, and nothing is in a hurry."""
+    return (
+        re.search(r"(?:^|/)(?:show|demo|vis|plot|draw)[^/]*$|demo\.\w+$", module.text.file)
+        is not None
+    )
 
 
 def works_on_gpu(module: PythonModule) -> bool:
@@ -462,7 +519,7 @@ def repeated_call_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | N
         if isinstance(above, (ast.ExceptHandler, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)):
             return None
         if isinstance(above, ast.FunctionDef):
-            return None if _ONCE.search(above.name) or _is_cached(above) else above
+            return None if _ONCE.search(above.name) or is_cached(above) else above
         inner = above
     return None
 
@@ -476,8 +533,17 @@ def _asks_for_gpu(test: ast.expr) -> bool:
     )
 
 
-def _is_cached(function: ast.FunctionDef) -> bool:
-    return any("cache" in ast.unparse(made) for made in function.decorator_list)
+def is_cached(function: ast.FunctionDef) -> bool:
+    """Whether *function* returns what it kept of an earlier call, before it does anything else."""
+    if any("cache" in ast.unparse(made) for made in function.decorator_list):
+        return True
+    return any(
+        isinstance(statement, ast.If)
+        and isinstance(statement.body[-1], ast.Return)
+        and re.search(r"hasattr\(|cached?\b|_cache\b|is not None", ast.unparse(statement.test))
+        and "self." in ast.unparse(statement.body[-1])
+        for statement in function.body[:3]
+    )
 
 
 def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
@@ -499,7 +565,7 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
                 bases = map(module.name_of, around.bases)
                 return above if any(base.endswith("Optimizer") for base in bases) else None
             seldom = _ONCE.search(above.name) and not above.name.endswith("batch")
-            beside = _BESIDE_STEPS.match(above.name) or seldom
+            beside = _BESIDE_STEPS.match(above.name) or seldom or is_cached(above)
             return above if not beside and tensors.is_model(around) else None
         inner = above
     return None

@@ -901,6 +901,19 @@ def uploads_of(module: PythonModule) -> list[ast.Call]:
     return uploads
 
 
+def filled_by_host(module: PythonModule, call: ast.Call) -> bool:
+    """Whether the host writes elements of what *call* moves: on the GPU each would be a kernel."""
+    moved = call.func.value if isinstance(call.func, ast.Attribute) else call
+    names = {part.id for part in module.walk(moved) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(part, ast.Subscript)
+        and isinstance(part.ctx, ast.Store)
+        and isinstance(part.value, ast.Name)
+        and part.value.id in names
+        for part in module.walk(module.function_of(call))
+    )
+
+
 def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, Value | None]]:
     if tensors.cpu_only:
         return

@@ -6,7 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.diagnostic import TextEdit
-from gpuadvise.advisor.source.python.steps import generates, is_test, repeated_call_of, steps_of
+from gpuadvise.advisor.source.python.steps import (
+    generates,
+    is_demo,
+    is_test,
+    repeated_call_of,
+    steps_of,
+)
 from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
@@ -29,7 +35,7 @@ _ACTION = (
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Batches of a loader that each step moves without ``non_blocking=True``; one per loop or function."""
-    if is_test(module):
+    if is_test(module) or is_demo(module):
         return
     steps = steps_of(module)
     moves: dict[ast.AST, list[ast.Call]] = {}

@@ -21,18 +21,25 @@ _ACTION = (
     "GPU leave the wrapper out."
 )
 
+_ACTION_ALONE = (
+    "Call the model itself; the keys of weights saved with the wrapper lose their `module.`."
+)
+
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.nn.DataParallel(model)`` in a file that knows nothing better; the first."""
     words = module.text.content
     if b"DataParallel(" not in words or b"DistributedDataParallel" in words or is_test(module):
         return
+    infers = b".eval()" in words and b".backward(" not in words and b".train()" not in words
     for call in module.calls:
         if module.name_of(call.func) in ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel"):
             yield module.diagnostic(
                 "data-parallel-threads", call,
-                "One process copies the model to every GPU in each step, and its threads take turns in Python.",
-                _ACTION,
+                "The wrapper splits and gathers each batch by threads of Python, which a few samples do not repay."
+                if infers
+                else "One process copies the model to every GPU in each step, and its threads take turns in Python.",
+                _ACTION_ALONE if infers else _ACTION,
             )  # fmt: skip
             return
 

@@ -22,8 +22,8 @@ _PRECISION = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision")
 # What trains in another precision than FP32, by PyTorch itself, Apex, Accelerate, Lightning or DeepSpeed.
 _MIXED = ("autocast", "bfloat16", "float16", ".half()", "apex", "amp.initialize", "mixed_precision", "fp16", "bf16",
           "GradScaler", "loss_scaler", "NativeScaler", "deepspeed", "Accelerator(")  # fmt: skip
-# Products of narrower matrices are not worth the loss of digits: both sides of a layer.
-SMALL = number(128, "narrow layer, less than", "features", "our judgement")
+# Products of narrower matrices are not worth the loss of digits: the sides of a layer that are written out.
+SMALL = number(128, "narrow layer, at most", "features", "our judgement")
 _MATMULS = ("torch.nn.Linear", "torch.matmul", "torch.mm", "torch.bmm", "torch.nn.Transformer",
             "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")  # fmt: skip
 
@@ -58,9 +58,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 
 def _is_small(call: ast.Call) -> bool:
-    """Whether *call* makes a layer both sides of which are written out and narrow."""
+    """Whether *call* makes a layer of which what is written out is narrow, and nothing wide."""
     sides = [a.value for a in call.args[:2] if isinstance(a, ast.Constant)]
-    return len(sides) > 1 and all(isinstance(n, int) and n < SMALL for n in sides)
+    return bool(sides) and all(isinstance(n, int) and n <= SMALL for n in sides)
 
 
 def _is_program(module: PythonModule) -> bool:

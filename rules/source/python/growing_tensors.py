@@ -46,6 +46,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             or name not in map(ast.unparse, parts.elts)
             or _is_made_anew(module, loop, above, name)
             or _runs_model_on(module, loop, name)
+            or _doubles(module, loop, name, parts.elts)
         ):
             continue
         yield module.diagnostic(
@@ -53,6 +54,18 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             f"Each round allocates {name} anew and copies all of it: the work grows with the square of its length.",
             _ACTION,
         )  # fmt: skip
+
+
+def _doubles(module: PythonModule, loop: ast.AST, name: str, parts: list[ast.expr]) -> bool:
+    """Whether each round adds a part that starts as all of *name*: few rounds, and work linear in what comes out."""
+    added = set(map(ast.unparse, parts)) - {name}
+    return any(
+        isinstance(part, ast.Assign)
+        and isinstance(part.value, ast.Name)
+        and part.value.id == name
+        and ast.unparse(part.targets[0]) in added
+        for part in module.walk(loop)
+    )
 
 
 def _runs_model_on(module: PythonModule, loop: ast.AST, name: str) -> bool:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.reads import How, is_called_often, is_helper, reads_of
+from gpuadvise.advisor.source.python.reads import (
+    How,
+    came_from_host,
+    is_called_often,
+    is_helper,
+    reads_of,
+)
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     generates,
+    is_demo,
     is_test,
     may_work_on_gpu,
     repeated_call_of,
@@ -41,6 +48,13 @@ _ACTIONS = {
 }
 
 
+# What fits a single place better than the action of its kind.
+_ACTION_PACKED = "Lengths are needed on the host here: keep the loader's copy beside the one that was moved, and pass that."
+_ACTION_UPLOADED = (
+    "The host had these values before it moved them: keep that copy, and use it here."
+)
+_ACTION_COUNTED = "Where the size has a bound, pad to it (topk, sort, a mask); else have the host know it from elsewhere."
+
 _WAITS = "In {} the host waits here until the GPU has done everything before."
 _WORDS = {
     How.SIZED: "In {} the host waits here until the GPU has counted how many elements are chosen.",
@@ -49,7 +63,7 @@ _WORDS = {
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find reads of GPU values in evaluation loops, in other loops and in what a model computes."""
-    if is_test(module) or not may_work_on_gpu(module):
+    if is_test(module) or is_demo(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
     sized: set[ast.AST] = set()
@@ -71,14 +85,30 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         ):
             continue
         place = _place(module, read)
-        if place is None or (read.node.lineno, read.how) == before:
+        # One that follows at once finds the GPU idle.
+        follows = read.how is before[1] and read.node.lineno - before[0] in (0, 1)
+        if place is None:
             continue
-        before = read.node.lineno, read.how  # the second of a line finds the GPU idle
+        before = read.node.lineno, read.how
+        if follows:
+            continue
         yield module.diagnostic(
             "hidden-synchronizations", read.node,
             where_on_gpu(module, _WORDS.get(read.how, _WAITS).format(place)),
-            _ACTIONS[read.how],
+            _action(module, read),
         )  # fmt: skip
+
+
+def _action(module: PythonModule, read: Read) -> str:
+    """Return what to do about *read*."""
+    above = module.parents.get(read.node)
+    if isinstance(above, ast.Call) and "pack_padded_sequence" in ast.unparse(above.func):
+        return _ACTION_PACKED
+    if read.how is How.COPY and came_from_host(module, read.node):
+        return _ACTION_UPLOADED
+    if read.how is How.SIZED and isinstance(read.node, ast.Call):
+        return _ACTION_COUNTED
+    return _ACTIONS[read.how]
 
 
 def _place(module: PythonModule, read: Read) -> str | None:

@@ -13,7 +13,12 @@ from gpuadvise.advisor.source.python.steps import (
     where_on_gpu,
     works_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
+from gpuadvise.advisor.source.python.tensors import (
+    MemoryKind,
+    ValueKind,
+    filled_by_host,
+    moves_to_gpu,
+)
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -44,7 +49,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             made is None
             or moved.data
             or _is_empty(made)
-            or _is_filled(module, call)
+            or filled_by_host(module, call)
             or any(isinstance(a, ast.ExceptHandler) for a in module.ancestors(call))
         ):
             continue
@@ -66,19 +71,6 @@ def _is_empty(made: ast.Call) -> bool:
     name = getattr(made.func, "attr", "")
     return name in ("empty", "zeros", "ones") and any(
         isinstance(size, ast.Constant) and size.value == 0 for size in made.args
-    )
-
-
-def _is_filled(module: PythonModule, call: ast.Call) -> bool:
-    """Whether the host writes elements of what *call* moves: on the GPU each would be a kernel."""
-    moved = call.func.value if isinstance(call.func, ast.Attribute) else call
-    names = {part.id for part in module.walk(moved) if isinstance(part, ast.Name)}
-    return any(
-        isinstance(part, ast.Subscript)
-        and isinstance(part.ctx, ast.Store)
-        and isinstance(part.value, ast.Name)
-        and part.value.id in names
-        for part in module.walk(module.function_of(call))
     )
 
 

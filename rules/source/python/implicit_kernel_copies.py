@@ -49,7 +49,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 f"{' and '.join(names[:2])}{' and others' if len(names) > 2 else ''} of NumPy: each launch copies to the "
                 "GPU and, when the kernel is done, back.",
                 _ACTION,
-                minor=_is_one_block(call),
+                # A single launch copies what any program has to, but for what it only writes.
+                minor=_is_one_block(call)
+                or (module.loop_around(call) is None and module.function_of(call) is module.tree),
             )  # fmt: skip
 
 

@@ -7,9 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import (
+    default_of,
     is_handed_out,
     is_test,
     loaders_to_gpu,
+    loaders_to_train,
     may_work_on_gpu,
     where_on_gpu,
     works_on_gpu,
@@ -45,7 +47,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         yield from _arguments_of_trainers(module)
     if b"DataLoader" not in module.text.content:
         return
-    feeding = loaders_to_gpu(module)
+    feeding, training = loaders_to_gpu(module), loaders_to_train(module)
     for call in module.calls:
         if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
             continue
@@ -64,7 +66,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                     _ONE if count == 1 else _NONE,
                 ),
                 _ACTION,
-                minor=refused or not works_on_gpu(module),
+                # One pass of evaluation is short beside the training that it ends.
+                minor=refused or not works_on_gpu(module) or (call in feeding and call not in training),
             )  # fmt: skip
 
 
@@ -80,10 +83,7 @@ def _number_of(module: PythonModule, node: ast.expr) -> object:
         function = module.function_of(node)
         if not isinstance(function, ast.FunctionDef) or function.name.startswith("test"):
             return None
-        given = function.args
-        names = [p.arg for p in (*given.posonlyargs, *given.args)]
-        defaults = dict(zip(reversed(names), reversed(given.defaults), strict=False))
-        default = defaults.get(node.id)
+        default = default_of(function, node.id)
         return default.value if isinstance(default, ast.Constant) else None
     if not isinstance(node, ast.Attribute):
         return None

@@ -11,7 +11,12 @@ from gpuadvise.advisor.source.python.steps import (
     repeated_call_of,
     steps_of,
 )
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
+from gpuadvise.advisor.source.python.tensors import (
+    MemoryKind,
+    ValueKind,
+    filled_by_host,
+    moves_to_gpu,
+)
 from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -50,7 +55,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             f"{text}: the copy is staged by the driver, so that the host may wait and nothing overlaps, whatever "
             "non_blocking=True asks for.",
             _ACTION,
-            minor=_runs_once(module, call),
+            minor=_runs_once(module, call) or filled_by_host(module, call),
         )  # fmt: skip
 
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     generates,
+    is_cached,
     is_test,
     may_work_on_gpu,
     repeated_call_of,
+    simulates,
     steps_of,
     where_on_gpu,
 )
@@ -34,6 +36,10 @@ _ACTION = (
     "Upload all of it once before the loop and index it on the GPU, or fill a pinned buffer and copy it with "
     "non_blocking=True."
 )
+_ACTION_OF_CALL = (
+    "Make what does not change once, compute on the host what the host alone needs (lengths, maxima), and copy the rest "
+    "in one pinned buffer with non_blocking=True."
+)
 _EACH_STEP = re.compile(
     r"(?:^|_)(?:step|prepare|execute|forward|schedule|decode|prefill|sample|compute_logits|to_torch|to_tensor|predict)(?:_|$)"
 )
@@ -48,7 +54,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     uploads = uploads_of(module)
     yield from _by_helpers(module, uploads)
     for call in uploads:
-        if generates(module, module.loop_around(call)):
+        if generates(module, module.loop_around(call)) or _is_beside_more(module, call):
             continue
         in_step = steps.training_loop(call) is not None or (
             steps.is_repeated(call) and steps.runs_always(call)
@@ -60,8 +66,21 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                     module,
                     "Each round or call copies values from pageable host memory, and the host waits for the copy.",
                 ),
-                _ACTION,
+                _ACTION if in_step else _ACTION_OF_CALL,
             )  # fmt: skip
+
+
+def _is_beside_more(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* prepares a text to generate, or evaluates in a simulator of the host: both take far longer."""
+    function = module.function_of(call)
+    name = getattr(function, "name", "")
+    if _GENERATES.search(name) and module.loop_around(call) is not None:
+        return True
+    return _EVALUATES.search(name) is not None and simulates(module, call)
+
+
+_GENERATES = re.compile(r"(?:^|_)generate(?:_|$)")
+_EVALUATES = re.compile(r"(?:^|_)(?:eval\w*|test|play|enjoy)(?:_|$)")
 
 
 def _by_helpers(module: PythonModule, uploads: list[ast.Call]) -> Iterator[Diagnostic]:
@@ -124,8 +143,10 @@ def _is_list(node: ast.expr) -> bool:
 
 def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
     """Whether a function that a server or trainer calls in each step uploads what it is given, by its name."""
-    name = getattr(module.function_of(call), "name", "")
-    steps = steps_of(module)
+    function, steps = module.function_of(call), steps_of(module)
+    name = getattr(function, "name", "")
+    if isinstance(function, ast.FunctionDef) and is_cached(function):
+        return False
     for above in module.ancestors(call):
         if isinstance(above, ast.If) and not steps.is_chosen_once(above):
             return False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 _ACTION = (
-    "Make one layer of the three, nn.Linear(width, widths of all three), and split what it gives: one larger product, "
+    "Make one layer of the {count}, nn.Linear(width, widths of all {count}), and split what it gives: one larger product, "
     "and the input is read once. Weights of a trained model are joined by torch.cat when they are loaded."
 )
 _NAMES = re.compile(
@@ -53,7 +53,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 yield module.diagnostic(
                     "separate-projections", min(of_input.values(), key=lambda c: (c.lineno, c.col_offset)),
                     f"{'Three' if 'q' in of_input else 'Two'} products read the same input, where one of all their columns would.",
-                    _ACTION,
+                    _ACTION.format(count="three" if "q" in of_input else "two"),
                 )  # fmt: skip
                 return
 
@@ -132,5 +132,5 @@ RULE = source_rule(
     citations=pytorch_tuning_guide(),
     seen="self.q(x), self.k(x), self.v(x)",
     file="train.py",
-    action=_ACTION,
+    action=_ACTION.format(count="three"),
 )

@@ -8,6 +8,7 @@ from gpuadvise.advisor.source.python.reads import How, reads_of, value_read
 from gpuadvise.advisor.source.python.steps import (
     is_test,
     may_work_on_gpu,
+    simulates,
     steps_of,
     where_on_gpu,
     works_on_gpu,
@@ -71,7 +72,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "synchronizing-reads", read.node,
                 where_on_gpu(module, _WORDS.get(read.how, "In every step the host waits for the GPU to read one value.")),
                 _ACTIONS[read.how],
-                minor=again or not works_on_gpu(module),
+                minor=again or not works_on_gpu(module) or simulates(module, read.node),
             )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _ACTION = "Write fused=True: one kernel updates all parameters. It needs floating-point parameters on the GPU; results differ in the last digits."
 _FUSED = frozenset(("torch.optim.Adam", "torch.optim.AdamW"))
+
+# A step of narrower layers is bound by launches elsewhere, and too short to matter.
+NARROW = number(256, "layers of a small model, at most", "features", "our judgement")
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -36,6 +40,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         if (
             _is_of_few(call)
+            or _is_of_small_model(module, call)
             or _is_fallback(module, call)
             or any(
                 argument(call, name) is not None
@@ -71,6 +76,60 @@ def _is_fallback(module: PythonModule, call: ast.Call) -> bool:
         isinstance(above, ast.If) and re.search(r"\w*optim\w* is None", ast.unparse(above.test))
         for above in module.ancestors(call)
     )
+
+
+def _is_of_small_model(module: PythonModule, call: ast.Call) -> bool:
+    """Whether the model is a class of this file of which all layers are linear and narrow."""
+    given = call.args[0] if call.args else None
+    owner = (
+        given.func.value
+        if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute)
+        else None
+    )
+    if not isinstance(owner, ast.Name):
+        return False
+    made = [
+        value
+        for value in module.values_of(owner.id)
+        if value.lineno < call.lineno and _class_called(value)
+    ]
+    model = max(made, key=lambda value: value.lineno, default=None)
+    around = next(
+        (n for n in module.nodes if isinstance(n, ast.ClassDef) and n.name == _class_called(model)),
+        None,
+    )
+    layers = [
+        part
+        for part in (module.walk(around) if around is not None else ())
+        if isinstance(part, ast.Call)
+        and getattr(part.func, "attr", getattr(part.func, "id", "")) in _LAYERS
+    ]
+    return bool(layers) and all(map(_is_narrow, layers))
+
+
+def _class_called(node: ast.expr | None) -> str:
+    """Return the class of ``Model(...)``, also behind ``.cuda()`` and the like."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Call)
+    ):
+        node = node.func.value
+    return getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+
+
+def _is_narrow(layer: ast.Call) -> bool:
+    widths = [
+        a.value for a in layer.args[:2] if isinstance(a, ast.Constant) and isinstance(a.value, int)
+    ]
+    name = getattr(layer.func, "attr", getattr(layer.func, "id", ""))
+    return name.endswith("Linear") and bool(widths) and max(widths) <= NARROW
+
+
+_LAYERS = frozenset(
+    ("Linear", "NoisyLinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d", "Embedding", "LSTM", "GRU", "RNN",
+     "Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention", "LSTMCell", "GRUCell")
+)  # fmt: skip
 
 
 def _is_of_few(call: ast.Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test
@@ -108,10 +109,21 @@ def _is_of_product(
     while looked:
         for part in module.walk(looked.pop()):
             if _is_product(module, part):
-                return True
+                return not _takes_parameter(module, part)
             if isinstance(part, ast.Name):
                 looked += values.pop(part.id, ())
     return False
+
+
+def _takes_parameter(module: PythonModule, product: ast.AST) -> bool:
+    """Whether one side is a parameter of the model: a few learned queries, linear in the length."""
+    return any(
+        isinstance(part, ast.Attribute)
+        and isinstance(part.value, ast.Name)
+        and part.value.id == "self"
+        and re.search(r"quer|token|latent|slot|proto", part.attr) is not None
+        for part in module.walk(product)
+    )
 
 
 def _name_given(module: PythonModule, call: ast.Call) -> str | None:

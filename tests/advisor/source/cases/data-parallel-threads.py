@@ -122,3 +122,8 @@ if distributed:
     model = torch.nn.parallel.DistributedDataParallel(model)
 else:
     model = torch.nn.DataParallel(model)
+# ---
+# case: inference alone
+import torch
+
+net = torch.nn.DataParallel(net.eval()).cuda()  # expect: data-parallel-threads

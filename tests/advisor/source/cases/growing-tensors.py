@@ -119,3 +119,9 @@ class Generator(torch.nn.Module):
             logits = self(tokens)
             tokens = torch.cat((tokens, torch.multinomial(logits, 1)), dim=1)
         return tokens
+# case: doubled in each round
+def powers(a, x, n):
+    while x.size(-1) < n:
+        more = x
+        more = a @ more
+        x = torch.cat([x, more], dim=-1)

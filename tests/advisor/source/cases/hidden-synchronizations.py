@@ -150,3 +150,15 @@ def guarded(model, loader):
             y = model(x.cuda())
         except RuntimeError:
             print(y.sum().item())
+# case: an action for a simulator
+class Player(torch.nn.Module):
+    def act(self, state):
+        scores = self.net(state.cuda()).data.cpu()
+        return scores.argmax(1)
+
+
+# case: two copies, one after the other
+def gather(model, loader):
+    for x, y in loader:
+        guesses.append(model(x.cuda()).cpu())  # expect: hidden-synchronizations
+        scores.append(y.cuda().cpu())

@@ -143,3 +143,26 @@ class Buffer:
 
     def pair_of(self, rows):
         return self.to_torch(self.states[rows]), self.to_torch(self.actions[rows])
+# case: kept from the first call on
+class Nodes(torch.nn.Module):
+    def forward(self, length):
+        if hasattr(self, "omega") and self.omega.size(-1) == length:
+            return self.omega
+        omega = torch.tensor(np.exp(-2j * np.pi / length), device="cuda")
+        self.omega = omega
+        return omega
+
+
+# case: prompts, before a text is generated
+def generate(prompts, tokens):
+    for row, prompt in enumerate(prompts):
+        tokens[row, : len(prompt)] = torch.tensor(prompt, device="cuda")
+    return tokens
+
+
+# case: what a simulator says in an evaluation
+def evaluate_policy(policy, envs):
+    done = []
+    while len(done) < 10:
+        state, _, done, _ = envs.step(policy.act())
+        masks = torch.tensor([0.0 if d else 1.0 for d in done], device="cuda")

@@ -205,3 +205,46 @@ class Trainer:
     def __init__(self, model, optimizer=None):
         if optimizer is None:
             self.optimizer = torch.optim.Adam(model.parameters())
+# ---
+# case: a model of narrow layers
+import torch
+from torch import nn
+
+
+class Policy(nn.Module):
+    def __init__(self, inputs, actions):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(inputs, 128), nn.ReLU(), nn.Linear(128, actions))
+
+
+policy = Policy(4, 2).cuda()
+policy = policy.cuda()
+optimizer = torch.optim.Adam(policy.parameters())
+# ---
+# case: a model with a wide layer
+import torch
+from torch import nn
+
+
+class Network(nn.Module):
+    def __init__(self, inputs, actions):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(inputs, 1024), nn.ReLU(), nn.Linear(1024, actions))
+
+
+network = Network(4, 2).cuda()
+optimizer = torch.optim.Adam(network.parameters())  # expect: unfused-optimizers
+# ---
+# case: a model with convolutions
+import torch
+from torch import nn
+
+
+class Images(nn.Module):
+    def __init__(self, actions):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv2d(3, 64, 3), nn.Linear(128, actions))
+
+
+images = Images(2).cuda()
+optimizer = torch.optim.Adam(images.parameters())  # expect: unfused-optimizers

@@ -152,3 +152,9 @@ def attend(q, k, v, mask):
     sim.masked_fill_(~mask, -1e9)
     attn = sim.softmax(dim=-1)  # expect: written-out-attention
     return einsum("b i j, b j d -> b i d", attn, v)
+# case: a few learned queries
+class Merger(torch.nn.Module):
+    def forward(self, x):
+        scores = torch.matmul(self.queries, x.transpose(-1, -2)) * self.scale
+        weights = scores.softmax(dim=-1)
+        return torch.matmul(weights, x)
