@@ -136,8 +136,10 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             # numpy() takes no tensor of a GPU: what is only likely to be one is not.
             if sure or (sure is False and name != "numpy"):
                 yield Read(call, How.COPY, sure)
-        elif _is_of_element(module, call):
+        elif _is_of_element(module, call) or _is_reduced_by_host(module, call):
             yield Read(call, How.ELEMENT, True)
+        elif _is_copy_by_helper(module, call):
+            yield Read(call, How.COPY, False)
         elif module.name_of(call.func) in _CONVERSIONS and call.args:
             sure = _on_gpu(module, call.args[0], call)
             if sure or (sure is False and module.name_of(call.func).startswith("math.")):
@@ -239,6 +241,51 @@ def _is_of_element(module: PythonModule, call: ast.Call) -> bool:
     return False
 
 
+def _is_reduced_by_host(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* is Python's own ``all(x)``, ``any(x)``, ``sum(x)`` of a tensor, which reads each element."""
+    if (
+        getattr(call.func, "id", "") not in ("all", "any", "sum", "max", "min")
+        or len(call.args) != 1
+    ):
+        return False
+    value = tensors_of(module)[call.args[0]]
+    given = call.args[0]
+    if isinstance(given, ast.Name):
+        # A list of tensors is another thing.
+        function = module.function_of(call)
+        values = [v for v in module.values_of(given.id) if module.function_of(v) is function]
+        if not values or any(isinstance(v, (ast.List, ast.ListComp)) for v in values):
+            return False
+    elif not isinstance(given, ast.Compare):
+        return False
+    return value is not None and _is_on_gpu(value) and value.sure
+
+
+def _is_copy_by_helper(module: PythonModule, call: ast.Call) -> bool:
+    """Whether a helper with a telling name copies a tensor, in a function that each step calls: ``to_cpu(x)``."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if isinstance(call.func, ast.Attribute) and name == "to":
+        is_copy = tensors_of(module).target_place(call) is MemoryKind.PAGEABLE
+        value = tensors_of(module)[call.func.value]
+        if looks_like_model(call.func.value) or (
+            value is not None and value.kind is ValueKind.MODEL
+        ):
+            return False
+    else:
+        is_copy = _TO_HOST.match(name) is not None and len(call.args) == 1
+        value = tensors_of(module)[call.args[0]] if is_copy else None
+    if not is_copy or (value is not None and not _is_on_gpu(value)):
+        return False
+    steps = steps_of(module)
+    in_step = steps.training_loop(call) is not None or steps.evaluation_loop(call) is not None
+    return in_step or is_called_often(module, call)
+
+
+_TO_HOST = re.compile(
+    r"(?:to_(?:cpu|numpy|np)|tensor_?2_?(?:np|numpy|cpu)|tensor_to_(?:np|numpy)|t2n|to_list)$"
+)
+
+
 def _is_of_tensor(module: PythonModule, test: ast.expr) -> bool:
     """Whether *test* calls what only tensors have, so that no number or list is tested."""
     return any(
@@ -267,11 +314,20 @@ def _asks_for_size(module: PythonModule, call: ast.Call, name: str) -> bool:
 
 def _chosen_by_mask(module: PythonModule, node: ast.Subscript) -> Read | None:
     """Return the read in ``x[mask]``, and in ``x[mask] = y`` of a tensor; a number is filled in without."""
-    mask = node.slice
-    if not isinstance(mask, (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp)):
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    masks = [
+        part
+        for part in parts
+        if isinstance(part, (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp))
+        and _is_mask(module, part)
+    ]
+    if not masks:
         return None
-    value = tensors_of(module)[mask]
-    if value is None or not _is_on_gpu(value) or not _is_mask(module, mask):
+    values = [tensors_of(module)[masks[0]]]
+    if values[0] is None:
+        values = [tensors_of(module)[node.value]]
+    value = values[0]
+    if value is None or not _is_on_gpu(value):
         return None
     if not isinstance(node.ctx, ast.Load):
         above = module.parents.get(node)
@@ -285,6 +341,8 @@ def _chosen_by_mask(module: PythonModule, node: ast.Subscript) -> Read | None:
 
 def _is_mask(module: PythonModule, mask: ast.expr, depth: int = 0) -> bool:
     """Whether *mask* is what a comparison of tensors gave."""
+    if depth > _LONGEST_CHAIN:
+        return False
     if isinstance(mask, ast.Compare):
         return not any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in mask.ops)
     if isinstance(mask, ast.UnaryOp):
@@ -292,15 +350,53 @@ def _is_mask(module: PythonModule, mask: ast.expr, depth: int = 0) -> bool:
     if isinstance(mask, ast.BinOp):
         bitwise = isinstance(mask.op, (ast.BitAnd, ast.BitOr))
         return bitwise and _is_mask(module, mask.left, depth + 1)
-    if isinstance(mask, ast.Name) and depth < _LONGEST_CHAIN:
+    if isinstance(mask, ast.Call):
+        name = getattr(mask.func, "attr", getattr(mask.func, "id", ""))
+        of = getattr(mask.func, "value", None) if isinstance(mask.func, ast.Attribute) else None
+        shaped = mask.args[:1] if name in _SHAPED and mask.args else []
+        if of is not None and name in _SHAPED and not isinstance(of, ast.Name):
+            shaped = [of]
+        return any(_is_mask(module, part, depth + 1) for part in shaped)
+    if isinstance(mask, ast.Name):
         function = module.function_of(mask)
-        values = [v for v in module.values_of(mask.id) if module.function_of(v) is function]
-        if not values and depth == 0:
-            return _MASKS.match(mask.id) is not None
-        return bool(values) and all(_is_mask(module, v, depth + 1) for v in values)
+        values = [
+            v
+            for v in module.values_of(mask.id)
+            if module.function_of(v) is function and not _gives_shape_to(v, mask.id)
+        ]
+        named = _MASKS.match(mask.id) is not None
+        if not values:
+            return named and depth == 0
+        return all(
+            _is_mask(module, v, depth + 1)
+            or (named and isinstance(v, ast.Call) and _may_be_mask(v))
+            for v in values
+        )
     return False
 
 
+def _gives_shape_to(value: ast.expr, name: str) -> bool:
+    """Whether *value* only gives *name* another shape: ``mask = mask.view(-1)``."""
+    if not isinstance(value, ast.Call):
+        return False
+    called = getattr(value.func, "attr", getattr(value.func, "id", ""))
+    return called in _SHAPED and any(
+        isinstance(n, ast.Name) and n.id == name for n in ast.walk(value)
+    )
+
+
+def _may_be_mask(call: ast.Call) -> bool:
+    """Whether *call* may give a mask, and no indices, going by its name."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return _INDICES.search(name) is None
+
+
+# What only gives a mask another shape.
+_SHAPED = frozenset(("rearrange", "view", "reshape", "squeeze", "unsqueeze", "expand", "flatten", "repeat", "logical_and",
+                     "logical_or", "logical_not", "bool"))  # fmt: skip
+_INDICES = re.compile(
+    r"arg|topk|sort|nonzero|range|randperm|where|unique|array|multinomial|randint|index|nms|tensor|load|get"
+)
 _MASKS = re.compile(r"(?:.*_)?masks?$")
 _LONGEST_CHAIN = 4  # names behind names
 
@@ -375,6 +471,10 @@ def _is_read_in_step(module: PythonModule, node: ast.expr, reader: ast.Call) -> 
     steps = steps_of(module)
     if steps.training_loop(reader) is None and steps.evaluation_loop(reader) is None:
         copies = getattr(reader.func, "attr", "") == "cpu" or _is_of_tensor(module, node)
+        if not copies and isinstance(node, ast.Name):
+            function = module.function_of(reader)
+            values = [v for v in module.values_of(node.id) if module.function_of(v) is function]
+            copies = bool(values) and all(_is_of_tensor(module, v) for v in values)
         if not copies or not is_called_often(module, reader):
             return False
     root: ast.expr = node
@@ -453,7 +553,7 @@ _MEASURING = re.compile(r"__call__$|_?(?:update|add|prepare|process|record|accum
 # Functions that a step calls, going by their names.
 _HELPERS = re.compile(
     r"(?:^|_)(?:masks?|loss|losses|clip|accuracy|norm|length|lengths|pad|add|push|store|insert|observe|act|predict|collect"
-    r"|update|step)(?:_|$)"
+    r"|update|step|targets?|assign\w*|suppression|nms|decode|post_?process)(?:_|$)"
 )
 _ONCE = re.compile(
     r"save|load|convert|export|dump|init|merge|quant|prun|state|plot|log|vis|show|display",

@@ -42,6 +42,7 @@ class Steps:
         self.evaluation_functions: set[ast.AST] = set()
         self._chosen: dict[ast.AST, bool] = {}
         self._outer: set[ast.AST] = set()
+        self._parts: dict[ast.AST, set[str]] = {}
         self.on_gpu: bool | None = None
         self._calls: dict[str, list[ast.Call]] = {}
         for call in module.calls:
@@ -59,6 +60,28 @@ class Steps:
     def evaluation_loop(self, node: ast.AST) -> ast.AST | None:
         """Return the evaluation loop in every step of which *node* runs."""
         return self._every_step(node, (self.evaluation, self.evaluation_functions))
+
+    def parts_of_forward(self, around: ast.AST | None) -> set[str]:
+        """Return the methods that ``forward`` of a class calls, by itself or by others of them."""
+        if not isinstance(around, ast.ClassDef):
+            return set()
+        if around not in self._parts:
+            methods = {m.name: m for m in around.body if isinstance(m, ast.FunctionDef)}
+            found: set[str] = set()
+            looked = [methods[name] for name in ("forward", "__call__") if name in methods]
+            while looked:
+                for part in self.module.walk(looked.pop()):
+                    if (
+                        isinstance(part, ast.Attribute)
+                        and isinstance(part.value, ast.Name)
+                        and part.value.id == "self"
+                        and part.attr in methods
+                        and part.attr not in found
+                    ):
+                        found.add(part.attr)
+                        looked.append(methods[part.attr])
+            self._parts[around] = found
+        return self._parts[around]
 
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a function or a method by its last name."""
@@ -115,7 +138,7 @@ class Steps:
         inner = node
         for above in self.module.ancestors(node):
             if isinstance(above, (ast.IfExp, ast.If)) and not (
-                inner is above.test or self.is_chosen_once(above)
+                inner is above.test or self.is_chosen_once(above) or _asks_for_gpu(above.test)
             ):
                 return None
             if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
@@ -140,7 +163,7 @@ class Steps:
     def _is_chosen_once(self, branch: ast.If | ast.IfExp) -> bool:
         test = branch.test
         if isinstance(branch, ast.If) and _fills_in(branch):
-            return False
+            return self._is_default(branch)
         if _is_setting(test):
             return True
         if any(_may_change(part) for part in self.module.walk(test)):
@@ -152,6 +175,15 @@ class Steps:
             return False
         parts = test.values if isinstance(test, ast.BoolOp) else [test]
         return all(_asks_for_none(part) or not _RARE.search(ast.unparse(part)) for part in parts)
+
+    def _is_default(self, branch: ast.If) -> bool:
+        """Whether *branch* makes what no caller gave, in each call: ``if weight is None: weight = ...``."""
+        test, function = branch.test, self.module.function_of(branch)
+        if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name):
+            return False
+        default = default_of(function, test.left.id)
+        is_none = isinstance(default, ast.Constant) and default.value is None
+        return is_none and isinstance(test.ops[0], ast.Is)
 
     def _is_always(self, test: ast.expr) -> bool:
         """Whether *test* is ``step % interval == 0`` and the file sets the interval to 1."""
@@ -252,12 +284,13 @@ class Steps:
         for node in self.module.nodes:
             if not isinstance(node, (ast.For, ast.AsyncFor)) or node in self._outer:
                 continue
-            if node in self.training or self._is_in_training(node):
+            if node in self.training or self._trains(node):
                 continue
             if loader_of(self.module, node) is None and not self._draws_batches(node):
                 continue
             for around in self.module.loops_around(node):
-                self._outer.add(around)
+                if around not in self.training:
+                    self._outer.add(around)
             calls = (n for s in node.body for n in self.module.walk(s) if isinstance(n, ast.Call))
             if node in moving or any(
                 (value := tensors[call.func]) is not None and value.kind is ValueKind.MODEL
@@ -275,8 +308,11 @@ class Steps:
             for statement in loop.body
         )
 
-    def _is_in_training(self, node: ast.AST) -> bool:
-        return any(a in self.training for a in self.module.ancestors(node))
+    def _trains(self, loop: ast.For | ast.AsyncFor) -> bool:
+        """Whether *loop* is a part of a step: a loop of training is within it, or it runs in each round of one."""
+        return any(part in self.training for part in self.module.walk(loop)) or (
+            self._every_step(loop, (self.training,)) is not None
+        )
 
 
 def steps_of(module: PythonModule) -> Steps:
@@ -373,7 +409,10 @@ def generates(module: PythonModule, loop: ast.AST | None) -> bool:
         and isinstance(part.func, ast.Attribute)
         and (
             _GENERATES.match(part.func.attr) is not None
-            or getattr(part.func.value, "id", "").lower().endswith("sampler")
+            or (
+                getattr(part.func.value, "id", "").lower().endswith("sampler")
+                and part.func.attr != "set_epoch"
+            )
         )
         for part in module.walk(loop)
     )
@@ -554,7 +593,7 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
         if (
             isinstance(above, (ast.IfExp, ast.If))
             and inner is not above.test
-            and not steps.is_chosen_once(above)
+            and not (steps.is_chosen_once(above) or _asks_for_gpu(above.test))
         ):
             return None
         if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
@@ -566,6 +605,8 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
                 return above if any(base.endswith("Optimizer") for base in bases) else None
             seldom = _ONCE.search(above.name) and not above.name.endswith("batch")
             beside = _BESIDE_STEPS.match(above.name) or seldom or is_cached(above)
+            if beside and above.name in steps.parts_of_forward(around):
+                beside = is_cached(above)
             return above if not beside and tensors.is_model(around) else None
         inner = above
     return None
@@ -573,8 +614,8 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
 
 # Functions that run once, or seldom: a program, what sets up, what loads, saves or shows.
 _ONCE = re.compile(
-    r"^_*(?:main|run|demo|train|test|eval|evaluate|validate|fit|setup|set_up|init|build|create|make|load|save|export|convert"
-    r"|restore|register|reset|prepare|get_(?:model|data|loader|args|parser|config|dataset|cfg)|read|parse|plot|show|visuali[sz]e"
+    r"^_*(?:main|run|demo|train|test|eval|evaluate|validate|fit|setup|set_up|init|build(?!_targets)|create|make|load|save|export|convert"
+    r"|restore|register|reset(?!_noise)|prepare|get_(?:model|data|loader|args|parser|config|dataset|cfg)|read|parse|plot|show|visuali[sz]e"
     r"|display|draw|log|report|summar|profile|bench|example|from_|to_pretrained|post_init|precompute|cache|warm)"
     r"|^__(?!call__)\w+__$|_init$|setup|precompute|benchmark|_test$|_demo$|cache|export|onnx|checkpoint|schedule",
     re.IGNORECASE,

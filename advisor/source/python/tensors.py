@@ -90,7 +90,7 @@ _DEVICE_NAMES = re.compile(
 )
 _LOADER_NAMES = re.compile(
     r"(?!.*(?:model|config|cfg|image|weights?|file|checkpoint|json|yaml|template|module|class)_?loaders?$).*loaders?$|.*_dl$"
-    r"|(?:train|val|valid|test|eval|data)_?(?:iter|iterator|gen|generator|queue|batches)$",
+    r"|(?:train|val|valid|test|eval|data)_?(?:iter|iterator|gen|generator|queue|batches)$|gen(?:_?(?:train|val))?$",
     re.IGNORECASE,
 )
 # Parameters that are given what a loader of another file hands out.
@@ -137,6 +137,20 @@ _ABOUT_ARRAYS = frozenset(
 _COMMON_METHODS = frozenset(
     ("step", "train", "eval", "forward", "backward", "update", "reset", "to", "get", "close")
 )
+# Functions of PyTorch that are given no tensor of the GPU, or nothing that says so.
+_NO_TENSOR_FOR = ("torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.zeros", "torch.ones", "torch.arange", "torch.rand",
+                  "torch.full", "torch.empty", "torch.eye", "torch.linspace", "torch.load", "torch.save", "torch.device", "torch.utils",
+                  "torch.is_tensor", "torch.Tensor", "torch.LongTensor", "torch.FloatTensor", "torch.cuda", "torch.optim", "torch.nn.init",
+                  "torch.distributed", "torch.Size", "torch.manual_seed", "torch.set_", "torch.nn.Parameter")  # fmt: skip
+_ONLY_OF_TENSORS = frozenset(
+    ("unsqueeze", "permute", "sigmoid", "softmax", "log_softmax", "detach", "new_zeros", "new_ones", "new_tensor", "type_as",
+     "contiguous", "masked_fill", "masked_select", "expand_as", "index_select", "scatter_", "gather", "chunk", "unbind", "cuda")
+)  # fmt: skip
+_PREPARES = re.compile(
+    r"data|load|transform|augment|collate|preproc|prepare|parse|read|resize|crop|encod|plot|vis|show|draw|save|convert|setup|init"
+    r"|config|main|train|test|eval",
+    re.IGNORECASE,
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _DEFAULT_ON_GPU = re.compile(
     rb"set_default_tensor_type\(['\"]?torch\.cuda|set_default_device\(['\"]cuda"
@@ -174,6 +188,9 @@ class Tensors:
         self._default_elsewhere = any(
             word in module.text.content
             for word in (b"set_default_device", b"set_default_tensor_type", b"with torch.device(")
+        )
+        self._prepares_data = b"__getitem__" in module.text.content or bool(
+            _PREPARES.search(module.text.file.rpartition("/")[2])
         )
         self._default_on_gpu = bool(_DEFAULT_ON_GPU.search(module.text.content))
         for node in module.nodes:
@@ -257,16 +274,41 @@ class Tensors:
         given = self._given_before.get(function, {})
         arguments = function.args
         of_model = function.name != "__init__" and self.is_model(self._class)
+        tensors = set() if of_model else self._used_as_tensors(function)
         for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             value = given.get(parameter.arg)
             if value is None and of_model and _may_be_tensor(parameter):
                 value = _LIKELY_ON_GPU
             elif value is None and _BATCH_NAMES.match(parameter.arg):
                 value = _GIVEN_BATCH
+            elif value is None and parameter.arg in tensors and _may_be_tensor(parameter):
+                value = _LIKELY_ON_GPU
             names[parameter.arg] = value
         self._returned[function] = None
         self._block(function.body, names)
         self._class, self._function = before
+
+    def _used_as_tensors(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+        """Return the names that a function of no class gives to PyTorch, or of which it calls what only tensors have.
+
+        Files and functions that prepare data work on the host, and have none.
+        """
+        if self._class is not None or self._prepares_data or _PREPARES.search(function.name):
+            return set()
+        used = set()
+        for node in self.module.walk(function):
+            if not isinstance(node, ast.Call):
+                continue
+            name = self.module.name_of(node.func)
+            if name.startswith("torch.") and not name.startswith(_NO_TENSOR_FOR):
+                used.update(part.id for part in node.args if isinstance(part, ast.Name))
+            elif (
+                isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.attr in _ONLY_OF_TENSORS
+            ):
+                used.add(node.func.value.id)
+        return used
 
     # Statements ---------------------------------------------------------------------------------
 
@@ -644,6 +686,9 @@ class Tensors:
                 random = given[0] is not None and given[0].random
                 data = not _is_shape(call, given)
                 return Value(ValueKind.TENSOR, owner_by_name.place, call, data=data, random=random)
+        if method == "append" and len(given) == 1 and isinstance(call.func, ast.Attribute):
+            self._append(call.func.value, given[0], names)
+            return None
         if method in ("to", "cuda", "cpu", "numpy", "pin_memory") or method in _GIVES_HOST:
             moved = self._moved(call, method, owner, given)
             if moved is not None or method in ("to", "cuda"):
@@ -672,6 +717,16 @@ class Tensors:
                 self.values[call.func] = called
                 return _output(called, given)
         return self._of_file_or_unknown(call, name, given)
+
+    def _append(
+        self, filled: ast.expr, value: Value | None, names: dict[str, Value | None]
+    ) -> None:
+        """Note that the list *filled*, empty until now, is one of tensors."""
+        name = filled.id if isinstance(filled, ast.Name) else ""
+        if name in names and value is not None and value.kind is ValueKind.TENSOR:
+            before = names[name]
+            if before is None or before.kind is ValueKind.HOST:
+                names[name] = value
 
     def _of_file_or_unknown(
         self, call: ast.Call, name: str, given: list[Value | None]
@@ -765,6 +820,8 @@ class Tensors:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
             return MemoryKind.GPU
         target = call.args[0] if call.args else argument(call, "device")
+        if isinstance(target, ast.Call) and getattr(target.func, "attr", "") == "type":
+            target = getattr(target.func, "value", None)  # x.type(y.type())
         value = self.values.get(target) if target is not None else None
         if value is None:
             return None
@@ -1016,10 +1073,17 @@ def _joined_operands(values: list[Value | None]) -> Value | None:
         )
     if tensors:
         known = all(v.place is not None for v in tensors) and None not in values
+        makers = [v.maker for v in tensors if v.kind is ValueKind.TENSOR]
         return Value(
             ValueKind.TENSOR,
             MemoryKind.PAGEABLE if known else None,
+            # What is computed on the host of what was made there was made there, too.
+            maker=makers[0]
+            if known and None not in makers and len(makers) == len(tensors)
+            else None,
+            data=any(t.data for t in tensors),
             sure=all(t.sure for t in tensors),
+            random=any(t.random for t in tensors),
         )
     arrays = [v for v in values if v is not None and v.kind is ValueKind.ARRAY]
     if arrays:

@@ -66,7 +66,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or is_demo(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
-    sized: set[ast.AST] = set()
+    sized: set[tuple[ast.AST, str]] = set()
     before = 0, How.NUMBER
     for read in reads_of(module):
         if steps.training_loop(read.node) is not None and read.how not in (
@@ -75,11 +75,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         ):
             continue
         if read.how is How.SIZED:
-            # One of a function: what is mended there is the mask that they share.
-            around = module.function_of(read.node)
-            if around in sized:
+            # One for a mask of a function: what is mended there is the mask that they share.
+            mask = module.function_of(read.node), _chosen(read.node)
+            if mask in sized:
                 continue
-            sized.add(around)
+            sized.add(mask)
         if read.how in (How.COPY, How.NUMBER, How.SUM, How.APPENDED) and any(
             generates(module, loop) for loop in module.loops_around(read.node)
         ):
@@ -97,6 +97,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             where_on_gpu(module, _WORDS.get(read.how, _WAITS).format(place)),
             _action(module, read),
         )  # fmt: skip
+
+
+def _chosen(node: ast.expr) -> str:
+    """Return what chooses the elements that *node* takes."""
+    return ast.unparse(node.slice) if isinstance(node, ast.Subscript) else ast.unparse(node)
 
 
 def _action(module: PythonModule, read: Read) -> str:
@@ -122,7 +127,8 @@ def _place(module: PythonModule, read: Read) -> str | None:
         return "each call"
     # .cpu() says itself that a GPU is meant.
     if not works_on_gpu(module) and read.how is not How.COPY:
-        return None
+        function = repeated_call_of(module, read.node)
+        return "each call" if function is not None and is_helper(function) else None
     if steps.training_loop(read.node) is not None:
         return "each step"
     meant = read.sure or (read.how is How.COPY and is_called_often(module, read.node))
@@ -131,9 +137,20 @@ def _place(module: PythonModule, read: Read) -> str | None:
     if _is_in_helper(module, read.node):
         return "each call"
     function = repeated_call_of(module, read.node) if not read.sure else None
-    if function is not None and (read.how is How.TESTED or is_helper(function)):
-        return "each call"
-    return None
+    if function is None or _is_joined(read.node):
+        return None
+    return "each call" if read.how is How.TESTED or is_helper(function) else None
+
+
+def _is_joined(node: ast.expr) -> bool:
+    """Whether *node* copies at once what a loop before it has collected."""
+    return any(
+        isinstance(part, ast.Call)
+        and getattr(part.func, "attr", "") in ("cat", "stack", "concat")
+        and bool(part.args)
+        and isinstance(part.args[0], (ast.Name, ast.Attribute))
+        for part in ast.walk(node)
+    )
 
 
 def _is_in_helper(module: PythonModule, node: ast.expr) -> bool:

@@ -41,7 +41,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module) or b"torch" not in module.text.content:
         return
     steps = steps_of(module)
-    for call in module.calls:
+    last = -1
+    for call in sorted(module.calls, key=lambda call: call.lineno):
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
         if name not in ("repeat", "repeat_kv", "repeat_interleave"):
             continue
@@ -57,7 +58,12 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             action = _ACTION
         else:
             continue
-        yield module.diagnostic("materialized-repeats", call, where_on_gpu(module, message), action)
+        # Once for lines that do the same, one below the other.
+        if call.lineno - last > 1:
+            yield module.diagnostic(
+                "materialized-repeats", call, where_on_gpu(module, message), action
+            )
+        last = call.lineno
 
 
 def _copies_heads(module: PythonModule, call: ast.Call, name: str) -> bool:
