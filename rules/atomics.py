@@ -54,7 +54,7 @@ _FEWEST_BESIDE_LOADS = number(
     LaunchSet.RECORDED,
 )
 _FREQUENT = number(
-    0.02, "frequent atomics", "share of instructions", "our judgement", LaunchSet.RECORDED
+    0.015, "frequent atomics", "share of instructions", "our judgement", LaunchSet.SEVENTH
 )
 _IDLE = number(
     0.3,
@@ -134,6 +134,8 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     if not frequent and (rate < _FEWEST_BESIDE_LOADS or not _may_be_waited_for(profile)):
         return None
     beside_loads = waits is not None and waits[0] == Stall.LONG_SCOREBOARD and not too_long
+    if busiest < _STILL and _waits_longer_than_loads(profile):
+        beside_loads = False
     least = _FEWEST_BESIDE_LOADS if beside_loads else _FEWEST_QUEUED
     few_sectors = busiest < _STILL and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
     most = _QUEUED_AT_SOME if few_sectors else QUEUED
@@ -145,9 +147,13 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
 def _may_be_waited_for(profile: KernelProfile) -> bool:
     """Return whether atomics give results, or warps wait so long that these must fill a queue before loads."""
     reductions, atomics = (kind.requests for kind in atomic_kinds(profile))
+    return (atomics or 0.0) >= (reductions or 0.0) or _waits_longer_than_loads(profile)
+
+
+def _waits_longer_than_loads(profile: KernelProfile) -> bool:
+    """Return whether the longest wait of a warp is too long for loads that leave memory idle."""
     waits = profile.top_stall
-    for_long = waits is not None and (profile.warp_latency or 0.0) * waits[1] >= _long_wait(profile)
-    return (atomics or 0.0) >= (reductions or 0.0) or for_long
+    return waits is not None and (profile.warp_latency or 0.0) * waits[1] >= _long_wait(profile)
 
 
 def updates_per_sector(profile: KernelProfile) -> float | None:
@@ -194,9 +200,7 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
         return False
     if waits is None:
         return (profile.warp_latency or 0.0) >= _NO_LOAD
-    return waits[0] in MEMORY_WAITS and (profile.warp_latency or 0.0) * waits[1] >= _long_wait(
-        profile
-    )
+    return waits[0] in MEMORY_WAITS and _waits_longer_than_loads(profile)
 
 
 def _long_wait(profile: KernelProfile) -> float:

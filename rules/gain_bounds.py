@@ -93,6 +93,8 @@ def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = Non
                 return True
             return family in ((Family.LATENCY,) if few else (Family.ARITHMETIC, Family.PRODUCTS))
         case IssueBound():
+            if family is Family.LATENCY:
+                return limiter.for_loads is not None
             return family in (
                 Family.DIVERGENCE,
                 Family.ARITHMETIC,
@@ -139,7 +141,9 @@ def _lifts_roof(unit: str, family: Family) -> bool:
             return unit in _SHARED or unit not in (*_MEMORY, Unit.TENSOR)
         case Family.WIDTH:
             return unit in (Unit.DRAM, Unit.L1_SHARED, Unit.LSU, Unit.L2, Unit.ADU)
-        case Family.DIVERGENCE | Family.ARITHMETIC:
+        case Family.DIVERGENCE:  # an access of few lanes takes as long as one of all
+            return unit in _SHARED or unit not in (*_MEMORY, Unit.TENSOR)
+        case Family.ARITHMETIC:
             return unit not in _MEMORY and unit != Unit.TENSOR
         # Near a roof the first two may, and the others always do: that is asked before.
         case Family.RESIDENCY | Family.LATENCY | Family.GRID | Family.COPIES | Family.ROOFLINE:

@@ -36,11 +36,11 @@ MEMORY_BUSY_OF_WAITS = number(
     LaunchSet.SIXTH,
 )
 ONLY_LOADS = number(
-    0.9,
+    0.8,
     "wait for loads alone",
     "share of a warp's time",
     "our judgement: hardly anything else is left to shorten",
-    LaunchSet.SIXTH,
+    LaunchSet.SEVENTH,
 )
 # With one or two bytes at a time most instructions find out where those lie, and 16 bytes need an eighth of
 # them: that counts even at what Nsight Compute calls a limit, where warps wait for loads half of their time.

@@ -31,6 +31,13 @@ _MOST_FOUND = number(
     "3 of the 4 bytes of a word are found",
     LaunchSet.RECORDED,
 )
+_SHARED_WORDS = number(
+    0.1,
+    "loads that L1 serves beside words that a whole warp reads",
+    "share",
+    "measured on an H100 and an H200: 0.1 to 0.5 with narrow loads beside, 0.02 to 0.04 with wide ones, which need few such words",
+    LaunchSet.SEVENTH,
+)
 _ALL_SECTORS = number(
     0.95,
     "sectors that are not all stores'",
@@ -77,7 +84,9 @@ def _uses_whole_sectors(profile: KernelProfile) -> bool:
         return sectors is None or sectors == profile.global_sectors_ideal
     if used <= SECTOR / 2:  # what a byte leaves, the next finds in L1
         used /= 1 - min(profile.l1_hit_rate or 0.0, _MOST_FOUND)
-    return used >= COALESCED and sectors is not None
+    if sectors is None:  # none in excess: some loads are of one word for a whole warp
+        return (profile.l1_hit_rate or 0.0) >= _SHARED_WORDS
+    return used >= COALESCED
 
 
 def names_no_access(profile: KernelProfile) -> bool:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
-from gpuadvise.advisor.facts.limiter import BARRIERS, AtRoof, LastWave, LatencyBound, UnknownLimiter
+from gpuadvise.advisor.facts.limiter import (
+    AT_ROOF,
+    BARRIERS,
+    SLOTS_LEFT,
+    AtRoof,
+    IssueBound,
+    LastWave,
+    LatencyBound,
+    UnknownLimiter,
+)
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import is_short
@@ -117,12 +126,19 @@ def _waits_in_each_block(limiter: Limiter | None, profile: KernelProfile | None)
     return isinstance(limiter, LastWave) and waits and not busy(profile)
 
 
-def wait_at_memory(profile: KernelProfile, limiter: Limiter) -> LatencyBound | None:
-    """Return the wait for loads of a kernel at device memory's roof that more loads under way would keep busier.
+def wait_at_roof(profile: KernelProfile, limiter: Limiter) -> LatencyBound | None:
+    """Return the wait for loads of a kernel at a roof that more loads under way would keep busier.
 
-    None where there is none, or it is not nearly all of a warp's time.
+    None where there is none; at device memory's also where it is not nearly all of a warp's time.
     """
     wait, dram = profile.top_stall, profile.dram_busy or 1.0
+    if isinstance(limiter, IssueBound) and limiter.for_loads is not None:
+        return LatencyBound(
+            stall=Stall.LONG_SCOREBOARD,
+            share=limiter.for_loads,
+            unit=Unit.ISSUE,
+            busy=limiter.share,
+        )
     if not isinstance(limiter, AtRoof) or not near_roof(limiter) or wait is None:
         return None
     behind = at_barriers_behind(profile, wait[0]) if limiter.unit == Unit.L2 else 0.0
@@ -152,6 +168,8 @@ def at_barriers_behind(profile: KernelProfile, stall: str) -> float:
 
 def most_left(profile: KernelProfile, limiter: LatencyBound) -> float:
     """Return how busy a unit may stay for the wait to be worth an hour."""
+    if limiter.unit == Unit.ISSUE and limiter.busy >= AT_ROOF:
+        return SLOTS_LEFT
     behind = at_barriers_behind(profile, limiter.stall or "")
     share = (limiter.share or 0.0) + behind
     if share < (TOGETHER if behind else MOST_OF_THE_TIME):

@@ -173,6 +173,11 @@ def limit_sentence(limiter: Limiter | None) -> str:
                 f"Issue slots are {show_share(limiter.share)} busy{_by_few(warps)}: fewer instructions help, "
                 "and so do more warps or more independent work per thread."
             )
+        case IssueBound(for_loads=float(waiting)):
+            return (
+                f"Issue slots are {show_share(limiter.share)} busy, and {show_share(waiting)} of a warp's time goes to "
+                "loads: fewer instructions help, and so do more loads under way."
+            )
         case IssueBound():
             return (
                 f"Issue slots are {show_share(limiter.share)} busy: only fewer instructions help."

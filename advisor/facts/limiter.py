@@ -95,6 +95,20 @@ FOR_LOADS = number(
     "our judgement",
     LaunchSet.FOURTH,
 )
+HALF_FOR_LOADS = number(
+    0.5,
+    "wait for loads beside busy issue slots",
+    "share of a warp's time",
+    "our judgement: half of the time is the loads'",
+    LaunchSet.SEVENTH,
+)
+SLOTS_LEFT = number(
+    0.7,
+    "issue slots that loads leave",
+    "share",
+    "our judgement: 30 % of the slots is left, a factor of 1.4",
+    LaunchSet.SEVENTH,
+)
 FEW_WARPS = number(
     0.25,
     "few warps",
@@ -217,11 +231,13 @@ class IssueBound:
     """Schedulers that issue in *share* of all cycles.
 
     *few_warps* is the share of the warps an SM has room for, where so few leave slots that more of them
-    would fill, else None.
+    would fill, else None. *for_loads* is the share of a warp's time that goes to loads where it is the most
+    of it and slots are left, else None.
     """
 
     share: float
     few_warps: float | None = None
+    for_loads: float | None = None
 
     name = "issue"
 
@@ -417,7 +433,11 @@ def _profiled(
     beyond_sm = unit in (Unit.DRAM, Unit.L2)
     if at_roof and (beyond_sm or uneven is None) and not _behind_barriers(profile, unit, share):
         if unit == Unit.ISSUE:
-            return IssueBound(share=share, few_warps=_short_of_warps(profile, unit, share))
+            return IssueBound(
+                share=share,
+                few_warps=_short_of_warps(profile, unit, share),
+                for_loads=_loads_beside_issue(profile, share),
+            )
         return AtRoof(
             unit=unit,
             share=share,
@@ -456,6 +476,14 @@ def _short_of_loads(profile: KernelProfile, unit: str, share: float) -> float | 
     on_chip = max((profile.issue_busy or 0.0, profile.sm_busy or 0.0, profile.l1_busy or 0.0))
     for_loads = wait is not None and wait[0] == Stall.LONG_SCOREBOARD and wait[1] >= FOR_LOADS
     return wait[1] if wait and for_loads and on_chip < AT_ROOF else None
+
+
+def _loads_beside_issue(profile: KernelProfile, share: float) -> float | None:
+    """Return the part of a warp's time that goes to loads, where these leave issue slots."""
+    wait = profile.top_stall
+    if wait is None or wait[0] != Stall.LONG_SCOREBOARD or wait[1] < HALF_FOR_LOADS:
+        return None
+    return wait[1] if share < SLOTS_LEFT else None
 
 
 def _short_of_warps(profile: KernelProfile, unit: str, share: float) -> float | None:

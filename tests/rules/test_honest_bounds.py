@@ -89,7 +89,7 @@ def test_what_may_come_from_a_cache_after_the_repair_does_not_count(
 
 def test_no_change_brings_a_launch_below_an_empty_kernel() -> None:
     short = replace(KERNEL, grid=(8, 1, 1), waves=0.01, seconds=3e-6, stalls={})
-    finding = findings(short)["underfilled-device"]
+    finding = findings(short)["short-launch"]
     assert finding.bound > 2.0  # one launch for several problems is fewer launches
     advice = replace(finding.advice, gain=Gain(kind="kernel time", upper_bound=100.0, how=""))
     gain = bounded_by_start(advice, BY_ID["latency-bound"], short.seconds).gain

@@ -40,11 +40,11 @@ WAITING = number(
     LaunchSet.FOURTH,
 )
 WAITING_TO_ISSUE = number(
-    0.4,
+    0.35,
     "waiting for results, beside issue slots",
     "share of a warp's time",
     "our judgement: what issue slots leave is that wait",
-    LaunchSet.SIXTH,
+    LaunchSet.SEVENTH,
 )
 _HIDDEN_BY_WARPS = (
     Stall.LONG_SCOREBOARD,
@@ -146,7 +146,7 @@ RULE = Rule(
     why="While the few warps of an SM wait, it has no other one to issue for.",
     when=(
         "A profile of 20 us or more shows a block for each SM, but less than half of the blocks that fit at once, warps "
-        "that wait for results half of their time, and no unit at 70 % (L2 75 %); 40 % of it where so few warps keep "
+        "that wait for results half of their time, and no unit at 70 % (L2 75 %); 35 % of it where so few warps keep "
         "issue slots at 60 % or more."
     ),
     citations=guide("11.3", "10.5"),

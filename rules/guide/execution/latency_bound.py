@@ -18,7 +18,7 @@ from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import STARTING
-from gpuadvise.rules.waits import at_barriers_behind, long_enough, most_left, wait_at_memory
+from gpuadvise.rules.waits import at_barriers_behind, long_enough, most_left, wait_at_roof
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -41,7 +41,7 @@ def check(profile: KernelProfile, limiter: Limiter) -> Verdict:
     """Advise for the wait that takes most of a warp's time when no unit is at its roof."""
     if isinstance(limiter, UnknownLimiter):
         return undecided("profile.compute_throughput")
-    near = wait_at_memory(profile, limiter)
+    near = wait_at_roof(profile, limiter)
     limiter = near or limiter
     if not isinstance(limiter, LatencyBound) or waits_for_atomics(profile):
         return PASSED
@@ -128,7 +128,8 @@ RULE = Rule(
         "A profile shows no unit at 60 % of its peak (tensor cores 40 %, L2 75 %), and one stall takes at "
         "least 40 % of a warp's time (with the barriers behind it where it is for loads), or barriers 25 %, or the instruction or constant cache 30 %; low where that wins less than 5 us, which is what a launch costs, and where a unit left over is half busy (57 % beside a wait of 70 %, "
         "71 % of device memory beside one for loads of 80 %; such a wait counts at device memory's roof too, up to there, and from 70 % on where the grid brings less than half of the blocks that fit, and at that of L2 below 80 % "
-        "where bytes only stream through it; 57 % beside loads and the barriers behind them of 55 % together)."
+        "where bytes only stream through it; 57 % beside loads and the barriers behind them of 55 % together). A wait for loads of half of a warp's time counts "
+        "beside issue slots at 60 % to 70 %, too."
     ),
     citations=(*guide("11.2", "10.4"), programming_guide("Multiprocessor Level")),
     silenced_by=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AtRoof, IssueBound
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.prose import plural
@@ -85,8 +86,14 @@ def check(
         gain=_gain(blocks, sm_count, slots)
         if profile is None or not waits_for_loads(profile)
         else None,
-        priority=Priority.LOW if short else None,
+        priority=_of_a_short_launch(profile) if short else None,
     )
+
+
+def _of_a_short_launch(profile: KernelProfile | None) -> Priority:
+    """Return low, but medium for a profiled launch of one's own: seven labelled sets want or allow it of each."""
+    own = profile is not None and library_of(profile.kernel) is None
+    return Priority.MEDIUM if own else Priority.LOW
 
 
 def _room(blocks: int, occupancy: Occupancy | None) -> str:
@@ -145,10 +152,11 @@ RULE = Rule(
     why="An SM without a block does nothing until the grid ends.",
     when=(
         "The grid has fewer blocks than the device has multiprocessors, nothing runs beside the "
-        "kernel, and neither device memory nor L2 is known to be at its roof, low below 30 us."
+        "kernel, and neither device memory nor L2 is known to be at its roof; below 30 us medium in a profile, and low for a "
+        "library's kernel, of which such are the last steps, or where nothing was measured."
     ),
     citations=guide("11.3", "10.5"),
-    folds_into="launch-bound",
+    folds_into="short-launch",
     fewer_launches=True,
     shape_decides=True,
     check=check,

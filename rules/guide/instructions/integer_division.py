@@ -179,7 +179,7 @@ RULE = Rule(
     when=(
         "Device code divides integers, or takes a remainder, by a value that is not a literal; or a profile "
         "shows a kernel that is not a library's, whose issue slots are its limit, alone or beside a busier unit, with special functions at "
-        "30 % or more beside fewer floating-point instructions than that makes and with integers multiplied, which is medium; or, on a page that counts no "
+        "18 % or more beside fewer floating-point instructions than that makes and with integers multiplied, which is medium; or, on a page that counts no "
         "instructions, with the FP32 peak at 1 % or less, the ALU pipe at 50 % to 93 % of what is issued, a predicate that "
         "stops 7.5 % of the active lanes or more, and the pipes to memory at 37 % or less."
     ),
@@ -189,6 +189,6 @@ RULE = Rule(
     examples=Examples(
         fires={"observations": [place("integer-division", "i / width")]},
         quiet={"observations": [place()]},
-        edges=({"profile": _at_an_edge(0.31)}, {"profile": _at_an_edge(0.29)}),
+        edges=({"profile": _at_an_edge(0.19)}, {"profile": _at_an_edge(0.17)}),
     ),
 )

@@ -97,9 +97,11 @@ def _profiled(device: Device, profile: KernelProfile, kernel: str | None) -> Ver
 
 def _is_product(device: Device, profile: KernelProfile, share: float) -> bool:
     """Return whether what limits the kernel are the FP32 instructions of a matrix product, and TF32 clearly faster."""
-    factor, limits = tensor_speedups(device), (profile.issue_busy or 0.0) >= AT_WORK
+    factor, issued = tensor_speedups(device), profile.issue_busy or 0.0
     clearly = device.capability.major >= FIRST_TF32 and not (factor and factor[0] < CLEARLY_FASTER)
-    return clearly and limits and bool(profile.float_instructions) and share >= PRODUCT
+    if not profile.float_instructions:
+        share /= issued or 1.0  # of the time: what the pipe takes of the slots are the instructions
+    return clearly and issued >= AT_WORK and share >= PRODUCT
 
 
 def _of_work(

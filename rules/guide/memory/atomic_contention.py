@@ -108,8 +108,8 @@ RULE = Rule(
     family=Family.ATOMICS,
     why="Atomics on one address run one after the other, whatever the number of threads.",
     when=(
-        "At least 2 % of the instructions are atomics in global memory, and 0.2 to 1 of them retires per "
-        "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait for loads, up to 2 where "
+        "At least 1.5 % of the instructions are atomics in global memory, and 0.2 to 1 of them retires per "
+        "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait no longer than for loads, up to 2 where "
         "units are below 15 % and each sector gets 16 of them."
     ),
     citations=(programming_guide("Atomic Functions"),),

@@ -13,7 +13,7 @@ from gpuadvise.advisor.facts.shared_memory import (
     shared_memory_waits,
     without_conflicts,
 )
-from gpuadvise.advisor.facts.workload import is_short, shared_requests
+from gpuadvise.advisor.facts.workload import shared_requests
 from gpuadvise.advisor.memory.banks import bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -25,6 +25,7 @@ from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.gain_bounds import left_over
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
+from gpuadvise.rules.streaming import BRIEFEST
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -75,8 +76,8 @@ def _described(access: Access, device: Device) -> Advice | None:
     if cost.degree <= FREE:
         return None
     # Two passes instead of one seldom show in the time of kernels there.
-    capability = (device.capability.major, device.capability.minor)
-    hardly_shows = capability == _HARDLY_SHOWN_ON and cost.degree < _SHOWN_FROM
+    at = (device.capability.major, device.capability.minor)
+    hardly_shows = at == _HARDLY_SHOWN_ON and cost.degree < _SHOWN_FROM
     return Advice(
         message=(
             f'A warp\'s access "{access.name}" to {in_words(access)} is a {cost.degree}-way bank '
@@ -97,9 +98,8 @@ def _described(access: Access, device: Device) -> Advice | None:
 
 
 def _padding(access: Access, device: Device) -> str:
-    pad = None
-    if access.indices is None:
-        pad = smallest_stride_padding(access.word_bytes, access.stride, device.capability)
+    word, stride = access.word_bytes, access.stride
+    pad = None if access.indices else smallest_stride_padding(word, stride, device.capability)
     if not pad:
         return (
             "Change the index so that the 32 lanes of a warp hit different banks, for example by "
@@ -163,7 +163,7 @@ def _priority(
     """Return low where the passes that conflicts add take little of the time, or the launch is brief."""
     if profile is None:
         return None
-    if is_short(profile) or memory_limits_as_well(profile, limiter):
+    if (profile.seconds or 1.0) < BRIEFEST or memory_limits_as_well(profile, limiter):
         return Priority.LOW
     added = conflict_share(profile, efficiency)
     return Priority.LOW if added < COSTLY and not isinstance(limiter, AtRoof) else None
@@ -184,7 +184,7 @@ RULE = Rule(
     why="Lanes that need different words of one bank are served one after the other.",
     when=(
         "A warp's access needs a bank more than once (reading the same word is no conflict), or "
-        "a profile shows that less than 80 % of the passes are needed; low for a described 2-way conflict on compute capability 8.6, for launches below 20 us, and where L2 and "
+        "a profile shows that less than 80 % of the passes are needed; low for a described 2-way conflict on compute capability 8.6, for launches below 8 us, and where L2 and "
         "device memory are at their roofs too and warps wait for loads as long, and where no unit is at its roof and what conflicts add takes less than 15 % of the "
         "time that an SM works. In a source: a warp takes a column of an unpadded tile."
     ),

@@ -42,6 +42,19 @@ AT_ONE_ADDRESS = number(
     "one address per cycle of an SM against four instructions; measured on an H100 and an H200",
     LaunchSet.FOURTH,
 )
+AT_WORK = number(
+    0.5,
+    "address-divergence pipe at work, beside fewer instructions than addresses",
+    "share of its peak",
+    "our judgement: half of the time is the reads' then",
+    LaunchSet.SEVENTH,
+)
+SLOTS = number(
+    4,
+    "instructions that an SM issues in a cycle, in which the unit takes one address",
+    "instructions",
+    "programming guide, compute capabilities 5.0 and later",
+)
 _WAITS = (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD, Stall.IMC_MISS)
 
 
@@ -62,13 +75,13 @@ def check(
 def _serialised(profile: KernelProfile) -> bool:
     """Return whether the unit that resolves indexed constants is what the kernel waits for.
 
-    Barriers and branches use it too, but leave warps in other stalls.
+    Barriers and branches use it too, but leave warps in other stalls. Where it takes more addresses than
+    there are instructions, some of these have several each, however idle it is.
     """
-    return (
-        _unit_share(profile) >= BUSY
-        and waits_for(profile, *_WAITS, share=0.0)
-        and (profile.issue_busy or 0.0) < AT_ONE_ADDRESS
-    )
+    share, issued = _unit_share(profile), profile.issue_busy or 0.0
+    if not waits_for(profile, *_WAITS, share=0.0):
+        return False
+    return share >= AT_WORK if share > SLOTS * issued else share >= BUSY and issued < AT_ONE_ADDRESS
 
 
 def _unit_share(profile: KernelProfile) -> float:
@@ -124,7 +137,7 @@ RULE = Rule(
     why="The constant cache broadcasts one address at a time to a warp.",
     when=(
         "The lanes of a warp read more than one address of constant memory, or a profile shows the "
-        "address-divergence pipe at 80 % or more and warps waiting for it, while issue slots are below 40 %; a page that names no such pipe shows the pipes to memory busy while L1 idles."
+        "address-divergence pipe at 80 % or more and warps waiting for it, while issue slots are below 40 %, or at 50 % where the pipe takes more addresses than instructions are issued; a page that names no such pipe shows the pipes to memory busy while L1 idles."
     ),
     citations=guide("10.2.6", "9.2.5"),
     check=check,

@@ -172,7 +172,7 @@ RULE = Rule(
     ),
     when=(
         "Coalesced loads of at most 4 bytes per thread in a kernel that only moves data, and device memory below "
-        "71 % of its bandwidth (76 % beside a wait for loads of 90 % of a warp's time; 65 % where data pass through "
+        "71 % of its bandwidth (76 % beside a wait for loads of 80 % of a warp's time; 65 % where data pass through "
         "shared memory once). At 60 % or more of the issue slots only where loads and stores are 3.3 % of the "
         "instructions and L1 serves no more than half of them, or (up to 70 %) for one or two bytes, where loads are "
         "half of a warp's wait. Not where few warps are resident, or a quarter of the requests are atomics."
@@ -185,12 +185,13 @@ RULE = Rule(
         "underfilled-device",
         "launch-bound",
         "register-spills",
+        "divergent-constant-reads",
     ),
     author_only=True,
     check=check,
     examples=Examples(
         fires=_at(0.55, 4e6),
         quiet=_at(0.55, 16e6),
-        edges=(_at(0.7, 4e6, wait=85), _at(0.71, 4e6, wait=85)),
+        edges=(_at(0.7, 4e6, wait=75), _at(0.71, 4e6, wait=75)),
     ),
 )
