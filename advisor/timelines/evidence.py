@@ -42,6 +42,7 @@ from gpuadvise.advisor.transfers.links import default_link_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.gaps import IdleTime
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.ranks import RankBalance
@@ -364,7 +365,7 @@ def _migration_ns(timeline: Timeline, link: LinkModel) -> int:
 
 
 def _products(timeline: Timeline) -> tuple[TracedProduct, ...]:
-    """Return the matrix products, the time of matrix kernels shared out by their operations."""
+    """Return the matrix products, the time of matrix kernels shared out by what each needs at least."""
     products = [
         TracedProduct(
             rows=max(1, product.rows),
@@ -376,7 +377,8 @@ def _products(timeline: Timeline) -> tuple[TracedProduct, ...]:
         )
         for product, calls in timeline.products
     ]
-    total = sum(product.flops for product in products)
+    needs = [_least_seconds(product, timeline.device) for product in products]
+    total = sum(needs)
     matrix_ns = sum(
         kernel.total_ns for kernel in timeline.kernels if _MATRIX.search(kernel.shape.name)
     )
@@ -388,10 +390,30 @@ def _products(timeline: Timeline) -> tuple[TracedProduct, ...]:
             batch=product.batch,
             dtype=product.dtype,
             calls=product.calls,
-            seconds=matrix_ns / _NS * product.flops / total if matrix_ns else None,
+            seconds=matrix_ns / _NS * need / total if matrix_ns else None,
         )
-        for product in products
+        for product, need in zip(products, needs, strict=True)
     )
+
+
+def _least_seconds(product: TracedProduct, device: Device | None) -> float:
+    """Return what *product* takes at the peaks of *device*: scores of attention are more bytes than operations.
+
+    Without peaks, a number that is in proportion to its operations.
+    """
+    peaks = device.peaks if device else {}
+    units = ("bf16_tensor", "fp16_tensor", "fp32") if product.half_precision else ("fp32",)
+    peak = next((peaks[unit] for unit in units if unit in peaks), None)
+    if device is None or not peak or not device.memory_bandwidth:
+        return product.flops
+    size = 2 if product.half_precision else 4
+    matrices = (
+        product.rows * product.inner
+        + product.inner * product.columns
+        + product.rows * product.columns
+    )
+    moved = size * matrices * product.batch * product.calls
+    return max(product.flops / peak, moved / device.memory_bandwidth)
 
 
 def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]:

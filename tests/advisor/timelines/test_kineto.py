@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.gaps import KEPT_GAPS, GapCause
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
+from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,6 +158,31 @@ def test_matrix_products(tmp_path: Path) -> None:
         "float",
         1,
     )
+
+
+def test_products_share_time_by_what_each_needs(tmp_path: Path) -> None:
+    # As many operations in scores of attention as in a product with weights, and many more bytes.
+    shapes = {"bmm": [[48, 2048, 64], [48, 64, 2048]], "mm": [[2048, 1024], [1024, 6144]]}
+    ops = [
+        traces.event(
+            "cpu_op",
+            f"aten::{name}",
+            at,
+            1,
+            {"Input Dims": dims, "Input type": ["c10::BFloat16"] * 2},
+        )
+        for at, (name, dims) in enumerate(shapes.items())
+    ]
+    gemm = traces.kernel(200, 40, "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT")
+    line = timeline(tmp_path / "t", traces.kineto([*RUN, gemm, *ops]))
+    scores, weights = sorted(
+        traced_run(line, default_link_model(line.device)).products, key=lambda one: -one.batch
+    )
+    assert scores.flops == weights.flops
+    assert scores.seconds is not None
+    assert weights.seconds is not None
+    assert scores.seconds > 2 * weights.seconds
+    assert scores.seconds + weights.seconds == pytest.approx(40e-6)
 
 
 BROKEN: list[dict[str, Any]] = [
