@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os.path import basename
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.prose import and_list, inert, quoted
 from gpuadvise.advisor.quantity import show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import Advice, Evidence, Location
-from gpuadvise.rules.model import Family, Priority
+from gpuadvise.rules.model import Family, Priority, Topic
 from gpuadvise.rules.report import RuleLine, priority_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.counted_lines import CountedLine
     from gpuadvise.rules.model import Rule
 
+HARDLY = number(
+    0.03,
+    "instructions of a line that are next to nothing",
+    "share of those that a launch executed",
+    "our judgement: without them all the kernel takes as much less at most",
+)
+_GOES_ON = 3  # lines of one expression
 # Other lines, and different repairs, that a message has room for.
 _MOST_OTHERS, _MOST_REPAIRS = 3, 2
 
@@ -58,7 +67,7 @@ def measured_and_placed(
         elif fault in seen and rule in passed and "profile" in rule.parameters:
             joined.append(disproved(line, facts))
         else:
-            joined.append(line)
+            joined.append(_hardly_executed(line, facts) if is_of_source(line) else line)
     return [_at_definition(line, facts) for line in joined]
 
 
@@ -76,6 +85,15 @@ def _at_definition(line: RuleLine, facts: Facts) -> RuleLine:
         return line
     where = Location(file=at[0], line=at[1], kernel=facts.kernel)
     return RuleLine(rule=line.rule, outcome=advice.but(location=where))
+
+
+def is_at_its_line(advice: Advice) -> bool:
+    """Return whether what *advice* says was seen or counted at its line; else the kernel begins there, if it has one."""
+    if advice.location is None or advice.location.line is None:
+        return False
+    return any(
+        item.label == "source" or item.label.startswith(_COUNTED) for item in advice.evidence
+    )
 
 
 def _has_place(line: RuleLine) -> bool:
@@ -176,6 +194,24 @@ def _words_there(advice: Advice) -> str:
     return f"In the source: {quoted(words)}."
 
 
+def _hardly_executed(line: RuleLine, facts: Facts) -> RuleLine:
+    """Return what a source shows of its instructions as a low finding, where the profile counts hardly any there.
+
+    An expression may go on over the next lines; where nothing at all is counted, it may stand elsewhere.
+    """
+    advice, rule = line.outcome, line.rule
+    if not isinstance(advice, Advice) or advice.location is None or facts.profile is None:
+        return line
+    if rule.topic is not Topic.INSTRUCTIONS or rule.broken or advice.broken:
+        return line
+    first, file = advice.location.line or 0, basename(advice.location.file or "")
+    share = sum(facts.profile.executed.get((file, first + step), 0.0) for step in range(_GOES_ON))
+    if not 0 < share < HARDLY or priority_of(rule, advice) is Priority.LOW:
+        return line
+    words = f"{advice.message} The profiled launch executed {show_share(share)} of its instructions there."
+    return RuleLine(rule=rule, outcome=replace(advice, message=words, priority=Priority.LOW))
+
+
 def disproved(line: RuleLine, facts: Facts) -> RuleLine:
     """Return what a source shows as a low finding, where the launch that was profiled loses nothing by it."""
     advice = line.outcome
@@ -187,5 +223,5 @@ def disproved(line: RuleLine, facts: Facts) -> RuleLine:
         words = f"{advice.message} The profiled launch, whose grid is too small, does not show what that costs."
         outcome = replace(advice, message=words, priority=Priority.MEDIUM)
         return RuleLine(rule=line.rule, outcome=outcome)
-    words = f"{advice.message} The profiled launch loses little or nothing by it."
+    words = f"{advice.message} As it runs now, the profiled launch loses little or nothing by it."
     return RuleLine(rule=line.rule, outcome=replace(advice, message=words, priority=Priority.LOW))

@@ -156,8 +156,8 @@ def _timed(pipeline: Pipeline, device: Device) -> Pipeline:
 
 def _of_profile(profile: KernelProfile) -> dict[str, Any]:
     return {
-        "sector_efficiency": _ratio(profile.global_sectors_ideal, profile.global_sectors),
-        "bank_efficiency": _ratio(profile.shared_wavefronts_ideal, profile.shared_wavefronts),
+        "sector_efficiency": _needed(profile.global_sectors_ideal, profile.global_sectors),
+        "bank_efficiency": _needed(profile.shared_wavefronts_ideal, profile.shared_wavefronts),
         "active_threads": profile.active_threads,
         "spill_requests": profile.spill_requests,
         "stalls": profile.stalls or None,
@@ -178,6 +178,11 @@ def _offload(pipeline: Pipeline | None) -> dict[str, Any]:
 
 def _ratio(part: float | None, whole: float | None) -> float | None:
     return min(1.0, part / whole) if part is not None and whole else None
+
+
+def _needed(needed: float | None, moved: float | None) -> float | None:
+    """Return the share of what was *moved* that was *needed*; where nothing moved, nothing was wasted."""
+    return 1.0 if moved == 0 else _ratio(needed, moved)
 
 
 def _of_compiled(compiled: Compiled) -> dict[str, Any]:

@@ -242,6 +242,8 @@ class KernelProfile(_Computed):
     rules: tuple[ProfilerRule, ...] = ()
     # Of code with line information: the lines that take most, the first the most.
     lines: Mapping[LineCount, tuple[CountedLine, ...]] = field(default_factory=dict)
+    # Likewise: the share of the executed instructions at each line, by file and line.
+    executed: Mapping[tuple[str, int], float] = field(default_factory=dict)
     # Of the fields above those whose counters the recording names without a number (NaN), and those of
     # a unit's busy share that it neither has nor covers by the busiest of several units
     missing: frozenset[str] = frozenset()

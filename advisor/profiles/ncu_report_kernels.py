@@ -13,7 +13,11 @@ from gpuadvise.advisor.binaries.cubin.sass import doubles_at
 from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.profiles.metrics import report_profile
 from gpuadvise.advisor.profiles.ncu_report import ReportedCode, ReportedLaunch, read_ncu_report
-from gpuadvise.advisor.profiles.source_counters import SOURCE_COUNTERS, counted_lines
+from gpuadvise.advisor.profiles.source_counters import (
+    SOURCE_COUNTERS,
+    counted_lines,
+    executed_shares,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,8 +51,11 @@ def report_kernels(file: IO[bytes], name: str) -> Iterator[tuple[KernelProfile, 
                 table = modules.lines(entry) if entry.instances else None
                 if table is not None and kernel is not None:
                     operations = modules.operations(entry)
-                    lines = counted_lines(entry.instances, table, kernel.code_bytes, operations)
-                    profile = replace(profile, lines=lines)
+                    profile = replace(
+                        profile,
+                        lines=counted_lines(entry.instances, table, kernel.code_bytes, operations),
+                        executed=executed_shares(entry.instances, table, kernel.code_bytes),
+                    )
                 yield profile, kernel
             case _:
                 continue  # a range has no kernel of its own

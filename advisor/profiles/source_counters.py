@@ -76,6 +76,24 @@ def counted_lines(
     return {count: kept for count, kept in lines.items() if kept}
 
 
+def executed_shares(
+    instances: Mapping[str, Instances], table: LineTable, code_bytes: int | None
+) -> dict[tuple[str, int], float]:
+    """Return the share of a kernel's executed instructions at each line that has any, by file and line.
+
+    Nothing where addresses cannot be told apart, as `counted_lines` says.
+    """
+    ran = _by_address(instances.get(_EXECUTED, ()))
+    total = sum(ran.values())
+    if not total or code_bytes is None or max(ran) - min(ran) >= code_bytes:
+        return {}
+    start, shares = min(ran), dict[tuple[str, int], float]()
+    for address, value in ran.items():
+        if value > 0 and (line := table.at(address - start)):
+            shares[line.file, line.line] = shares.get((line.file, line.line), 0.0) + value / total
+    return shares
+
+
 def _summed(counters: Iterable[Mapping[int, float]]) -> dict[int, float]:
     totals: dict[int, float] = {}
     for counter in counters:

@@ -26,6 +26,7 @@ from gpuadvise.cli.findings import finding_object, order_note, shape_object, tog
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.expectation import exponents_of
 from gpuadvise.rules.model import GainKind, Priority
+from gpuadvise.rules.places import is_at_its_line
 from gpuadvise.rules.report import ProfiledShape
 
 if TYPE_CHECKING:
@@ -429,9 +430,11 @@ def _alike(findings: Sequence[Finding], *, of_ranks: bool = False) -> list[list[
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
-        place = finding.advice.location
-        placed = place is not None and place.line is not None
-        own = placed or finding.worse_than or (finding.whole_run and not of_ranks)
+        own = (
+            is_at_its_line(finding.advice)
+            or finding.worse_than
+            or (finding.whole_run and not of_ranks)
+        )
         action = _NUMBER.sub("#", finding.advice.action)
         key = id(finding) if own else (finding.rule.id, finding.priority, action)
         groups.setdefault(key, []).append(finding)
@@ -689,7 +692,7 @@ def _finding(
     """Yield one finding; *action* is what to do, in words that no finding above has."""
     rule, advice = finding.rule, finding.advice
     place = source_place(advice.location)
-    if place and not (advice.gain or finding.launches > 1):
+    if is_at_its_line(advice) and not (advice.gain or finding.launches > 1):
         kernel = None  # the line says which
     long = kernel is not None and len(kernel) > _SHORT
     name = f"{place}: " if place else ""

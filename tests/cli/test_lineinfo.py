@@ -50,6 +50,16 @@ def test_a_finding_of_a_binary_stands_at_its_kernel(cubin: Path, cli) -> None:
     assert "lookup_tables.cu:" in title
 
 
+def test_equal_advice_for_kernels_that_begin_elsewhere_is_told_once(cubin: Path, cli) -> None:
+    out = cli("advise", str(cubin), "--block", "100", "--gpu", "h200").out
+    assert out.count("[partial-warp]") == 1
+    rows = out.splitlines()
+    title = next(row for row in rows if "[partial-warp]" in row)
+    same = next(row for row in rows if "The same for " in row)
+    assert "weights_in_registers" in title
+    assert all(name in same for name in ("weights_in_local", "look_up_shared", "look_up_constant"))
+
+
 def test_a_baseline_without_lines_still_knows_them(cubin: Path, cli, tmp_path: Path) -> None:
     line = ["advise", str(cubin), "--block", "100", "--gpu", "h200"]
     saved = json.loads(cli(*line, "--json").out)

@@ -113,7 +113,35 @@ def test_what_the_profile_clears_is_a_low_finding() -> None:
     )
     [finding] = findings(clean, seen(7))
     assert finding.priority is Priority.LOW
-    assert finding.message.endswith("The profiled launch loses little or nothing by it.")
+    assert finding.message.endswith(
+        "As it runs now, the profiled launch loses little or nothing by it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("executed", "priority", "words"),
+    [
+        ({("turn.cu", 7): 0.002, ("turn.cu", 8): 0.001}, Priority.LOW, "executed 0.3 % of its instructions there."),
+        ({("turn.cu", 7): 0.02, ("turn.cu", 9): 0.02}, Priority.MEDIUM, "A division by a square root."),
+        ({("turn.cu", 3): 0.002}, Priority.MEDIUM, "A division by a square root."),
+        ({}, Priority.MEDIUM, "A division by a square root."),
+    ],
+)  # fmt: skip
+def test_instructions_that_are_hardly_executed_are_a_low_finding(
+    executed: dict[tuple[str, int], float], priority: Priority, words: str
+) -> None:
+    root = replace(
+        seen(7, "Write rsqrtf(v)."),
+        file="src/turn.cu",
+        fault="general-math-functions",
+        message="A division by a square root.",
+    )
+    profile = replace(CONFLICTS, executed=executed)
+    facts = Facts(kernel="turn", device=H200, profile=profile, observations=(root,))
+    lines = run(RULES, completed(facts)).findings
+    [finding] = [each for each in lines if each.rule.id == "general-math-functions"]
+    assert finding.priority is priority
+    assert words in finding.message
 
 
 BRANCHING = KernelProfile(
@@ -124,7 +152,7 @@ BRANCHING = KernelProfile(
 @pytest.mark.parametrize(
     ("lanes", "priority", "words"),
     [
-        (31.9, Priority.LOW, "The profiled launch loses little or nothing by it."),
+        (31.9, Priority.LOW, "As it runs now, the profiled launch loses little or nothing by it."),
         (12.0, Priority.HIGH, "Lanes take different paths."),
     ],
 )

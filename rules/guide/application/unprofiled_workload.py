@@ -41,7 +41,7 @@ def check(
         known = "the code"
     return Advice(
         message=(
-            f"Of this kernel only {known} is known: no profile and no times were given, so the other advice is unverified."
+            f"Only {known} is known: no profile and no times were given, so the other advice is unverified."
         ),
         action=(
             "Run a realistic workload under `nsys profile --stats=true ./app` to find the kernels "
@@ -60,7 +60,7 @@ RULE = Rule(
     kinds=(Kind.PROFILE, Kind.TIMING),
     process=True,
     recommendation=True,
-    why="Without a time nobody knows whether this kernel matters, or what it waits for.",
+    why="Without a time nobody knows whether a kernel matters, or what it waits for.",
     when="A launch that can succeed is described, but no profile, no bandwidth figures and no times.",
     citations=guide("4.1.1", "3.1.1"),
     check=check,

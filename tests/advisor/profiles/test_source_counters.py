@@ -13,7 +13,7 @@ from gpuadvise.advisor.binaries.cubin.line_table import LineTable, SourceLine, l
 from gpuadvise.advisor.facts.counted_lines import CountedLine, LineCount
 from gpuadvise.advisor.profiles.ncu_report import ReportedCode, read_ncu_report
 from gpuadvise.advisor.profiles.ncu_report_kernels import report_kernels
-from gpuadvise.advisor.profiles.source_counters import counted_lines
+from gpuadvise.advisor.profiles.source_counters import counted_lines, executed_shares
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -41,6 +41,14 @@ def test_the_waits_of_every_reason_are_added_up_by_line() -> None:
             CountedLine(file="scan.cu", line=60, share=0.39),
         )
     }
+
+
+def test_executed_instructions_are_shared_out_among_all_lines() -> None:
+    ran = ((BASE, 60.0), (BASE + 16, 1.0), (BASE + 24, 2.0), (BASE + 32, 37.0))
+    shares = executed_shares({"inst_executed": ran}, TABLE, 64)
+    assert shares == {("scan.cu", 57): 0.03, ("scan.cu", 60): 0.37}
+    assert executed_shares({"inst_executed": ran}, TABLE, 32) == {}
+    assert executed_shares({}, TABLE, 64) == {}
 
 
 def test_sectors_count_beyond_those_that_are_needed() -> None:
