@@ -421,3 +421,46 @@ def test_a_repair_of_lines_that_are_named_does_not_tell_to_find_them() -> None:
     counted = findings(replace(conflicts, lines=lines), "h200")["bank-conflicts"]
     assert counted.advice.action.startswith("Pad the rows of the array that is accessed there")
     assert "prices.cu:9" in counted.message
+
+
+# A transpose through shared memory by columns: 16.5 passes for each that is needed, 4-byte loads.
+TURNED = replace(
+    LATTICE,
+    kernel="turned(const int *, int *)",
+    grid=(128, 128, 1),
+    block=(32, 32, 1),
+    static_shared=4096,
+    waves=62.0,
+    seconds=109e-6,
+    elapsed_cycles=216e3,
+    achieved_occupancy=0.938,
+    instructions=20.97e6,
+    stalls={"long_scoreboard": 0.379, "barrier": 0.145, "drain": 0.123},
+    sm_busy=0.258,
+    issue_busy=0.184,
+    dram_busy=0.219,
+    l2_busy=0.305,
+    l1_busy=0.69,
+    l1_hit_rate=0.0,
+    l1_load_hit_rate=0.0,
+    dram_read=67e6,
+    dram_written=48e6,
+    dram_bytes=115e6,
+    pipes={"adu": 0.258, "lsu": 0.11},
+    float_instructions={"ffma": 0.0},
+    global_loads=WarpRequests(requests=524e3, sectors=2.1e6, used_bytes=32.0),
+    global_stores=WarpRequests(requests=524e3, sectors=2.1e6, used_bytes=32.0),
+    shared_loads=SharedRequests(requests=524e3, wavefronts=524e3),
+    shared_stores=SharedRequests(requests=524e3, wavefronts=16.8e6, conflicts=16.3e6),
+    shared_wavefronts=17.3e6,
+    shared_wavefronts_ideal=1.05e6,
+    sm_cycles=CycleSpread(least=210e3, mean=213e3, most=216e3),
+)
+
+
+def test_wide_loads_leave_shared_memory_its_passes() -> None:
+    judged = findings(TURNED, "h200")
+    assert judged["narrow-loads"].bound == pytest.approx(216e3 * 132 / 17.3e6, rel=1e-3)
+    assert judged["bank-conflicts"].bound > judged["narrow-loads"].bound
+    padded = replace(TURNED, shared_wavefronts=1.05e6, l1_busy=0.18)
+    assert findings(padded, "h200")["narrow-loads"].bound > 3

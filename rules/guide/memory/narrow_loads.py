@@ -15,6 +15,7 @@ from gpuadvise.advisor.facts.load_width import (
     used_in_the_end,
     width_of_whole_warps,
 )
+from gpuadvise.advisor.facts.shared_memory import shared_memory_share
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import bytes_per_load, dram_bytes_per_request, relieved
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -144,6 +145,8 @@ def _relief(profile: KernelProfile, fewer: float) -> dict[str, float]:
     if many_requests(profile) and (busy := profile.issue_busy):
         saved = requests_share(profile) * (1 + ALONG) * (1 - 1 / fewer)
         left[Unit.ISSUE] = max(left.get(Unit.ISSUE, 0.0), busy * (1 - saved))
+    if Unit.L1_SHARED in left:  # wide loads leave shared memory its passes
+        left[Unit.L1_SHARED] = max(left[Unit.L1_SHARED], shared_memory_share(profile) or 0.0)
     if Unit.DRAM in profile.unit_shares:
         left[Unit.L2] = profile.unit_shares[Unit.DRAM]  # fewer requests for the same bytes
     return left
