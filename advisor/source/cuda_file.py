@@ -168,6 +168,7 @@ class CudaFile:
     names: Names
     functions: list[SourceFunction]
     build: Build = UNKNOWN_BUILD
+    as_float: frozenset[str] = frozenset()  # types that are not known, and taken for float
     _bounds: dict[str, int | None] | None = None
     _callers: dict[str, list[tuple[SourceFunction, Node]]] = field(default_factory=dict)
     _loops: dict[str, bool] = field(default_factory=dict)
@@ -512,6 +513,8 @@ class CudaFile:
             return self.type_of(value, function, depth + 4)
         if variable.type == "type":
             return UNKNOWN
+        if variable.written and variable.written in self.as_float:
+            return variable.type.replace(UNKNOWN, "float")
         base = variable.type.rstrip("*")
         shadow = function.variables.get(base) if function else None
         return UNKNOWN if shadow and shadow[0].type == "type" else variable.type
@@ -555,6 +558,8 @@ class CudaFile:
         """Return the type that a type descriptor names."""
         words = self.at(node)
         base = words.replace("*", "").replace("const", "").strip()
+        if base in self.as_float:
+            return "float" + "*" * words.count("*")
         shadow = function.variables.get(base) if function else None
         return UNKNOWN if shadow and shadow[0].type == "type" else named_type(words, self.names)
 
@@ -606,6 +611,8 @@ class CudaFile:
             for kind in types[1:]:
                 joined = common_type(joined, kind)
             return "double" if joined in INTEGERS and name not in ("min", "max", "abs") else joined
+        if name in self.as_float:
+            return "float"
         declared = named_type(name, self.names)
         return (
             declared if declared in INTEGERS or declared in ("float", "double", "half") else UNKNOWN

@@ -64,7 +64,9 @@ def _becomes_float(context: RuleContext, top: Node) -> bool:
         return False
     if above.kind == "init_declarator":
         variable = context.file.variable(context.at(above.children[0]), top, context.function)
-        return variable is not None and variable.type == "float"
+        return variable is not None and (
+            variable.type == "float" or variable.written in context.file.as_float
+        )
     if above.kind == "assignment_expression":
         return context.file.operator(above) == "=" and context.type_of(above.children[0]) == "float"
     if above.kind == "cast_expression":
@@ -180,7 +182,9 @@ def ends_as_float(context: RuleContext, top: Node) -> bool:
         name = context.root_name(above.children[0])
         namesakes = context.function.variables.get(name, ())
         declared = next((v for v in namesakes if v.node is above), None)
-        return declared is not None and declared.type in ("float", *INTEGERS)
+        return declared is not None and (
+            declared.type in ("float", *INTEGERS) or declared.written in context.file.as_float
+        )
     if above.kind == "assignment_expression":
         return (
             context.type_of(above.children[0]) in ("float", *INTEGERS)

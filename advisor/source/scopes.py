@@ -84,6 +84,7 @@ class Variable:
 
     *constant* says that it is const, constexpr, or a template parameter; *value* is the
     expression that it starts with. It *numbers_threads* where a macro counts it along threadIdx.x.
+    Where the file does not say what the type is, *written* is its name, such as a template parameter.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Variable:
     restrict: bool = False
     parameter: bool = False
     numbers_threads: bool = False
+    written: str = ""
     value: Node | None = None
     dimensions: tuple[Node, ...] = ()
 
@@ -318,7 +320,7 @@ def _parameters(declarator: Node, text: SourceText, names: Names, node: Node) ->
             for v in _declared(parameter, text, names, node.start, node.end):
                 yield Variable(
                     name=v.name, type=v.type, start=v.start, end=v.end, node=parameter,
-                    constant=v.constant, restrict=v.restrict, parameter=True,
+                    constant=v.constant, restrict=v.restrict, parameter=True, written=v.written,
                 )  # fmt: skip
 
 
@@ -372,13 +374,14 @@ def _declared(
     if kind is None:
         return
     base = _type(kind, text, names)
+    written = text[kind.start : kind.end] if base == UNKNOWN else ""
     head = text[node.start : min(node.end, node.start + 400)].split("=", 1)[0]
     constant = "const" in head and _CONSTANT.search(head) is not None
     for child in node.children:
         if child.index <= kind.index or child.kind == "type_qualifier":
             continue
         if child.kind == "identifier" or child.kind in _DECLARATORS:
-            variable = _variable(child, base, constant, head, text, start, end)
+            variable = _variable(child, base, constant, head, text, start, end, written)
             if variable:
                 yield variable
         if node.kind in ("for_range_loop", "parameter_declaration"):
@@ -386,7 +389,14 @@ def _declared(
 
 
 def _variable(
-    declarator: Node, base: str, constant: bool, head: str, text: SourceText, start: int, end: int
+    declarator: Node,
+    base: str,
+    constant: bool,
+    head: str,
+    text: SourceText,
+    start: int,
+    end: int,
+    written: str,
 ) -> Variable | None:
     """Return the variable that *declarator* declares, None for a function."""
     value = None
@@ -423,6 +433,7 @@ def _variable(
         constant=constant and not (shape and "*const" not in head.replace(" ", "")),
         shared="__shared__" in head,
         restrict=restrict,
+        written=written,
         value=value,
         dimensions=tuple(reversed(dimensions)),
     )

@@ -128,6 +128,7 @@ def _is_given_device_memory(context: RuleContext, wait: Node) -> bool:
         return False
     return all(
         any(_DEVICE_MEMORY.search(context.at(argument)) for argument in launch.arguments)
+        or any(_is_member(context, argument) for argument in launch.arguments)
         or any(
             parameter.name == context.at(argument) and "*" in parameter.type
             for argument in launch.arguments
@@ -135,6 +136,14 @@ def _is_given_device_memory(context: RuleContext, wait: Node) -> bool:
         )
         for launch in launches
     )
+
+
+def _is_member(context: RuleContext, argument: Node) -> bool:
+    """Whether a member function hands a member to its kernel: what the kernel leaves there stays on the device."""
+    if argument.kind != "identifier" or "::" not in context.function.name:
+        return False
+    known = context.file.variable(context.at(argument), argument, context.function)
+    return known is None and not context.file.is_constant(argument, context.function)
 
 
 def _follows_launch(context: RuleContext, wait: Node) -> bool:

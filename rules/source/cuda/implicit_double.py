@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import Variable
 
 _POINT = re.compile(rb"\.(?:(?<=\d\.)\d*|\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+# Types that build files make float or double.
+_REAL = re.compile(r"real\w*|scalar_?t?|d_?type|fp_?t|floating\w*", re.IGNORECASE)
 _EXPONENT = re.compile(rb"[eE](?<=\d[eE])[+-]?\d+(?![\w.])")
 
 
@@ -33,8 +35,35 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     function = context.function
     if function.on_device and function.says(b"double"):
         yield from _doubles_of_floats(context)
+        yield from _doubles_in_loops(context)
     if not function.on_device or not (function.matches(_POINT) or function.matches(_EXPONENT)):
         return
+    yield from _literals(context)
+    generic = _generic_types(context)
+    if generic:
+        context.file.as_float = generic
+        try:
+            yield from _literals(context)
+        finally:
+            context.file.as_float = frozenset()
+
+
+def _generic_types(context: RuleContext) -> frozenset[str]:
+    """Return the types of the function that the file leaves open, template parameters and macros, which may be float."""
+    variables = context.function.variables
+    written = {v.written for same in variables.values() for v in same if v.written}
+    parameters = {name for name, same in variables.items() if same[0].type == "type"}
+    known = context.file.names.aliases  # what is one type here and another there is left alone
+    return frozenset(
+        name
+        for name in written
+        if name in parameters or (_REAL.fullmatch(name) and name not in known)
+    )
+
+
+def _literals(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find double literals in float expressions; in those of types that are left open, the first of a function."""
+    generic = and_list(sorted(context.file.as_float))
     for literal in context.function.nodes("number_literal"):
         words = context.at(literal)
         if ("." not in words and "e" not in words.lower()) or words[:2] in ("0x", "0X"):
@@ -47,6 +76,14 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             and ends_as_float(context, top)
             and not folds_to_float(context, top, literal)
         ):
+            if generic:
+                yield context.diagnostic(
+                    "implicit-double", literal,
+                    f"Where {generic} is float, {words} makes the compiler convert and compute in double precision.",
+                    f"Write {words}f, which a double takes just as well where it holds the number exactly, or convert it to {generic}.",
+                    minor=True,
+                )  # fmt: skip
+                return
             edit = TextEdit(start=literal.end, end=literal.end, text="f")
             yield context.diagnostic(
                 "implicit-double",
@@ -56,6 +93,27 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 edits=(edit,),
                 replacement=f"Write {words}f.",
             )
+
+
+def _doubles_in_loops(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find loops in which a double that never changes there meets floats, and the result becomes a float; one per function."""
+    for node in context.function.nodes("binary_expression"):
+        loop = context.loop_around(node)
+        if loop is None or len(node.children) != 2 or context.type_of(node) != "double":
+            continue
+        kinds = [context.type_of(child) for child in node.children]
+        if "float" not in kinds:
+            continue
+        other = bare(node.children[1 - kinds.index("float")])
+        if other.kind != "identifier" or context.at(other) in context.assigned_below(loop):
+            continue
+        if ends_as_float(context, whole_expression(context, node)):
+            yield context.diagnostic(
+                "implicit-double", other,
+                f"Each iteration computes in double precision because {context.at(other)} is double, and keeps a float of it.",
+                f"Convert {context.at(other)} to float once, or declare it float.", replacement="float",
+            )  # fmt: skip
+            return
 
 
 def _doubles_of_floats(context: RuleContext) -> Iterator[Diagnostic]:

@@ -232,3 +232,14 @@ void with_memory_of_its_own(float *h, int n) {
   cudaDeviceSynchronize();
   cudaFree(x);
 }
+
+void Solver::collide() {
+  collide_kernel<<<blocks_, 256>>>(current_, next_, omega_);
+  cudaDeviceSynchronize();  // expect: frequent-synchronization
+  std::swap(current_, next_);
+}
+void Solver::report() {
+  sums_kernel<<<blocks_, 256>>>(current_, sums_);
+  cudaDeviceSynchronize();
+  cudaMemcpy(host_, sums_, 4, cudaMemcpyDeviceToHost);
+}

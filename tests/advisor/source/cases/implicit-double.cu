@@ -37,7 +37,7 @@ __global__ void through_typedef(real *out, real x) {
   out[0] = 1.1 - x;  // expect: implicit-double
 }
 __global__ void wide_typedef(wide *out, wide x) { out[0] = 1.1 - x; }
-template <typename T> __global__ void of_template(T *out, T x) { out[0] = x * 0.1; }
+template <typename T> __global__ void of_template(T *out, T x) { out[0] = x * 0.1; }  // expect: implicit-double
 __global__ void initialised(float *out) {
   float tenth = 0.1;
   out[0] = tenth;
@@ -138,4 +138,44 @@ __global__ void begins_with_a_double(float *out, const float *x, const double *y
 __global__ void two_calls(float *out, const float *x) {
   float t = x[0], p = x[1];
   out[0] = -t * log(p + .0000001) - (1 - t) * log(1 - p + .0000001f);  // expect: implicit-double
+}
+template <typename T> __global__ void of_a_type(T *x, int n) {
+  T v = x[threadIdx.x];
+  T w = v * 0.3 * v;  // expect: implicit-double
+  x[threadIdx.x] = w * 0.7 + static_cast<T>(0.1);
+}
+template <typename T> __global__ void exact_of_a_type(T *x) {
+  T v = x[threadIdx.x];
+  T w = 1. - v;
+  x[threadIdx.x] = w;
+}
+template <typename T> __global__ void converted_to_the_type(T *x) {
+  T v = x[threadIdx.x];
+  x[threadIdx.x] = v * T(0.3);
+}
+__global__ void of_the_build(REAL *x) {
+  REAL v = x[threadIdx.x];
+  REAL w = v * 0.3 * v;  // expect: implicit-double
+  x[threadIdx.x] = w;
+}
+__global__ void of_some_class(Thing *x) {
+  Thing v = x[threadIdx.x];
+  Thing w = v * 0.3 * v;
+  x[threadIdx.x] = w;
+}
+__constant__ double rate;
+__global__ void rate_in_a_loop(float *x, int n) {
+  float v = x[threadIdx.x];
+  for (int k = 0; k < n; ++k) v = v * rate + x[k];  // expect: implicit-double
+  x[threadIdx.x] = v;
+}
+__global__ void rate_converted(float *x, int n) {
+  float v = x[threadIdx.x], r = rate;
+  for (int k = 0; k < n; ++k) v = v * r + x[k];
+  x[threadIdx.x] = v;
+}
+__global__ void sum_in_double(float *x, int n) {
+  double sum = 0;
+  for (int k = 0; k < n; ++k) sum += x[k] * rate;
+  x[threadIdx.x] = sum;
 }
