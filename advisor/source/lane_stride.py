@@ -52,6 +52,8 @@ def lane_stride(context: RuleContext, node: Node, depth: int = 0) -> LaneStride 
         return lane_stride(context, node.children[-1], depth + 1)
     elif node.kind == "field_expression" and context.at(node) == "threadIdx.x":
         return LaneStride(number=1)
+    elif node.kind == "subscript_expression" and _is_same_element(context, node, depth):
+        return LaneStride(number=0, rest=frozenset(_names(context, node)))
     elif node.kind == "call_expression":
         if _THREAD_RANK.search(context.at(node)):
             return LaneStride(number=1)
@@ -60,6 +62,18 @@ def lane_stride(context: RuleContext, node: Node, depth: int = 0) -> LaneStride 
     if context.variances.of(node) in (Variance.UNIFORM, Variance.WARP):
         return LaneStride(number=0, rest=frozenset(_names(context, node)))
     return None
+
+
+def _is_same_element(context: RuleContext, access: Node, depth: int) -> bool:
+    """Whether all lanes load the same element of an array of the caller, such as where the rows of this block begin."""
+    if len(access.children) != 2 or len(access.children[1].children) != 1:
+        return False
+    base = access.children[0]
+    array = context.file.variable(context.at(base), base, context.function)
+    if array is None or not array.parameter or array.type.count("*") != 1 or context.changes(array):
+        return False
+    index = lane_stride(context, access.children[1].children[0], depth + 1)
+    return index is not None and index.is_zero
 
 
 def _of_call(context: RuleContext, call: Node, depth: int) -> LaneStride | None:
@@ -122,10 +136,7 @@ def _of_name(context: RuleContext, name: Node, depth: int) -> LaneStride | None:
             stride = LaneStride(number=0, rest=frozenset((words,)))
         elif variable is not None and variable.numbers_threads:
             stride = LaneStride(number=1)
-        elif variance is Variance.UNKNOWN and variable is not None and variable.value is not None:
-            if not context.changes(variable) and variable.name not in context.handed_out:
-                stride = lane_stride(context, variable.value, depth + 1)
-        elif variance is Variance.LANE and variable is not None:
+        elif variable is not None:
             value = _only_value(context, variable)
             stride = lane_stride(context, value, depth + 1) if value is not None else None
         context.lane_strides[key] = stride
