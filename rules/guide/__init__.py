@@ -195,6 +195,7 @@ _MODULES = (
     "python.emptied_caches",
     "python.host_random_numbers",
     "python.repeated_uploads",
+    "python.host_counted_indices",
     "python.growing_tensors",
 )
 

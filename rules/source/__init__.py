@@ -65,6 +65,7 @@ CUDA_RULES = (
     "values-read-in-loops",
 )
 PYTHON_RULES = (
+    "host-counted-indices",
     "array-copies-in-loops",
     "blocking-moves",
     "checkpoints-in-each-step",

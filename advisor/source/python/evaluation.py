@@ -15,7 +15,7 @@ _GOES_BACKWARD = frozenset(
 )  # fmt: skip
 
 
-def run_behind(module: PythonModule, switch: ast.Expr, model: str) -> ast.Call | None:
+def run_behind(module: PythonModule, switch: ast.Expr | ast.Assign, model: str) -> ast.Call | None:
     """Return the first call of *model* behind *switch* in its block, None where gradients may be meant."""
     around = module.parents.get(switch)
     block: list[ast.stmt] = next(

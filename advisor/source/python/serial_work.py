@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import forward_of, repeated_call_of, steps_of
-from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
+from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, tensors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +81,9 @@ def _series_in_loop(module: PythonModule, loop: ast.For) -> Series | None:
         return Series.SAMPLES
     if not _runs_often(module, loop):
         return None
+    element = _element_of_tensor(module, loop)
+    if element and _work_on_picks(module, loop, element) >= _FEWEST_OF_SAMPLE:
+        return Series.SAMPLES
     if isinstance(loop.target, ast.Name):
         if _is_over_samples(module, loop) and _work_on_picks(module, loop) >= _FEWEST_OF_SAMPLE:
             return Series.SAMPLES
@@ -219,13 +222,55 @@ def _is_shape(module: PythonModule, node: ast.expr) -> bool:
     return forward_of(module, node) is not None
 
 
-def _work_on_picks(module: PythonModule, loop: ast.For) -> int:
+def _element_of_tensor(module: PythonModule, loop: ast.For) -> str:
+    """Return the name that *loop* gives each row of a tensor of the GPU: ``for i, x in enumerate(boxes)``."""
+    over, target = loop.iter, loop.target
+    if isinstance(over, ast.Call) and getattr(over.func, "id", "") == "enumerate" and over.args:
+        over = over.args[0]
+        target = (
+            target.elts[1] if isinstance(target, ast.Tuple) and len(target.elts) > 1 else target
+        )
+    if not isinstance(over, (ast.Name, ast.Attribute)) or not isinstance(target, ast.Name):
+        return ""
+    value = tensors_of(module)[over]
+    if _is_key_or_layer(module, loop, target.id):
+        return ""
+    is_tensor = (
+        value is not None and value.kind is ValueKind.TENSOR and value.place is MemoryKind.GPU
+    )
+    # A list that tensors were added to has few of them.
+    made = module.values_of(over.id) if isinstance(over, ast.Name) else []
+    few = any(isinstance(v, (ast.List, ast.ListComp)) or ".chunk(" in ast.unparse(v) for v in made)
+    return target.id if is_tensor and not few else ""
+
+
+def _is_key_or_layer(module: PythonModule, loop: ast.For, element: str) -> bool:
+    """Whether *loop* looks something up by what it runs over, calls it, or sets its attributes."""
+    for statement in loop.body:
+        for part in module.walk(statement):
+            is_key = (
+                isinstance(part, ast.Subscript)
+                and isinstance(part.ctx, ast.Load)
+                and getattr(part.slice, "id", "") == element
+            )
+            is_set = (
+                isinstance(part, ast.Attribute)
+                and not isinstance(part.ctx, ast.Load)
+                and getattr(part.value, "id", "") == element
+            )
+            called = isinstance(part, ast.Call) and getattr(part.func, "id", "") == element
+            if is_key or called or is_set:
+                return True
+    return False
+
+
+def _work_on_picks(module: PythonModule, loop: ast.For, element: str = "") -> int:
     """Return how many operations a round takes on samples that its counter picks and on what they give.
 
-    0 where the round works for the host: it copies, saves or prints.
+    *element* is the name of the sample itself, where the loop hands it out. 0 where the round works for the host: it copies, saves or prints.
     """
-    picked: set[str] = set()
-    counter = getattr(loop.target, "id", "")
+    picked: set[str] = {element} if element else set()
+    counter = getattr(loop.target, "id", "-")
     count = picks = 0
 
     def is_picked(node: ast.expr) -> bool:
@@ -242,8 +287,15 @@ def _work_on_picks(module: PythonModule, loop: ast.For) -> int:
 
     for statement in loop.body:
         for part in module.walk(statement):
-            if isinstance(part, ast.Call) and _FOR_HOST.search(_last_name(part.func)):
+            if isinstance(part, ast.Call) and _works_for_host(module, loop, part):
                 return 0
+            if (
+                isinstance(part, ast.Subscript)
+                and isinstance(part.ctx, ast.Store)
+                and isinstance(part.slice, ast.Name)
+                and part.slice.id == element
+            ):
+                count += _FEWEST_OF_SAMPLE  # a place that the host has to know first
             if isinstance(part, ast.Assign) and is_picked(part.value):
                 picks += 1
                 picked.update(
@@ -264,6 +316,13 @@ def _work_on_picks(module: PythonModule, loop: ast.For) -> int:
             elif isinstance(part, (ast.BinOp, ast.Compare)):
                 count += is_picked(part)
     return count if picks or count else 0
+
+
+def _works_for_host(module: PythonModule, loop: ast.For, call: ast.Call) -> bool:
+    """Whether *call* copies, saves or prints; a warning, below a condition, is no work."""
+    name = _last_name(call.func)
+    is_warning = name == "print" and module.parents.get(call) not in loop.body
+    return _FOR_HOST.search(name) is not None and not is_warning
 
 
 def _first_index(node: ast.Subscript) -> list[ast.expr]:

@@ -469,6 +469,17 @@ def simulates(module: PythonModule, node: ast.AST) -> bool:
     )
 
 
+def is_beside_more(module: PythonModule, call: ast.expr) -> bool:
+    """Whether *call* prepares a text to generate, or evaluates in a simulator of the host: both take far longer."""
+    function = module.function_of(call)
+    name = getattr(function, "name", "")
+    if _GENERATING.search(name) and module.loop_around(call) is not None:
+        return True
+    return _EVALUATING.search(name) is not None and simulates(module, call)
+
+
+_GENERATING = re.compile(r"(?:^|_)generate(?:_|$)")
+_EVALUATING = re.compile(r"(?:^|_)(?:eval\w*|test|play|enjoy)(?:_|$)")
 _SIMULATORS = re.compile(r"(?:^|[._])(?:envs?|simulator|game)$", re.IGNORECASE)
 
 
@@ -626,8 +637,6 @@ _BESIDE_STEPS = re.compile(
     r"|remove|replace|resize|crop|fuse|merge|train|eval|half|to|cuda|cpu|mark|sanity|check|validate|describe|info|repr|version"
     r"|group|optimi[sz]er|find|pack|grow|shrink|upsample_volume|update_stepsize|mesh|extract|reset|clear|tie|prune)(?:_|$)"
 )
-# Parts of a condition that may change from round to round.
-_CHANGES = (ast.Call, ast.BinOp, ast.Subscript, ast.NamedExpr)
 
 
 def _fills_in(branch: ast.If) -> bool:
@@ -635,14 +644,18 @@ def _fills_in(branch: ast.If) -> bool:
     tested = ast.unparse(branch.test)
     if "hasattr(" in tested:
         return True
-    if "None" not in tested:
+    if "None" not in tested and not re.search(r"self\.[\w.]*(?:shape|size)", tested):
         return False
     missing = {
         ast.unparse(p) for p in ast.walk(branch.test) if isinstance(p, (ast.Name, ast.Attribute))
     }
     return any(
         isinstance(statement, ast.Assign)
-        and any(ast.unparse(target) in missing for target in statement.targets)
+        and any(
+            ast.unparse(target) in missing
+            and ("None" in tested or isinstance(target, ast.Attribute))
+            for target in statement.targets
+        )
         for statement in branch.body
     )
 
@@ -684,7 +697,9 @@ def _may_change(part: ast.AST) -> bool:
         )
     if isinstance(part, ast.Subscript):
         return getattr(part.value, "attr", "") != "shape"
-    return isinstance(part, _CHANGES)
+    if isinstance(part, ast.BinOp):
+        return isinstance(part.op, (ast.Mod, ast.FloorDiv))  # of a counter
+    return isinstance(part, ast.NamedExpr)
 
 
 def _asks_for_none(test: ast.expr) -> bool:

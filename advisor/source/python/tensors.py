@@ -103,6 +103,10 @@ _MODEL_NAMES = re.compile(
     r"|agent|policy|teacher|student|vae|unet|transformer|net_?[gd]|layers?|blocks?|module)(?:_\w+)?$",
     re.IGNORECASE,
 )
+# Functions that make a model: get_model(), build_network().
+_MODEL_MAKERS = re.compile(
+    r"(?:get|build|create|make|load)_?(?:\w+_)?(?:model|net|network|backbone|encoder|decoder|generator|discriminator)$"
+)
 _WRAPPERS = frozenset(
     ("enumerate", "tqdm", "iter", "trange", "track", "cycle", "islice", "log_every", "list", "reversed",
      "auto", "TQDM", "chain", "progress_bar", "notebook_tqdm", "Prefetcher", "next")
@@ -295,7 +299,7 @@ class Tensors:
         """
         if self._class is not None or self._prepares_data or _PREPARES.search(function.name):
             return set()
-        used = set()
+        used: set[str] = set()
         for node in self.module.walk(function):
             if not isinstance(node, ast.Call):
                 continue
@@ -876,7 +880,9 @@ class Tensors:
             return None
         if name == "torch.autograd.Variable":
             return given[0] if given else None
-        return _joined_operands(given)
+        joined = _joined_operands(given)
+        # A list of which nothing is known may be one of tensors.
+        return joined if joined is None or joined.kind is not ValueKind.HOST else None
 
     def _of_cupy(self, name: str) -> Value | None:
         """Return what a function of CuPy gives."""
@@ -969,6 +975,37 @@ def filled_by_host(module: PythonModule, call: ast.Call) -> bool:
         and part.value.id in names
         for part in module.walk(module.function_of(call))
     )
+
+
+def indices_to_gpu(module: PythonModule) -> Iterator[ast.Subscript]:
+    """Yield each ``x[indices]`` of a GPU tensor where the indices are a range or an array of the host, not random."""
+    tensors = tensors_of(module)
+    for node in module.nodes:
+        if not isinstance(node, ast.Subscript):
+            continue
+        whole = tensors[node.value]
+        if whole is None or whole.kind is not ValueKind.TENSOR or whole.place is not MemoryKind.GPU:
+            continue
+        for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            value = tensors[part]
+            is_range = isinstance(part, ast.Call) and getattr(part.func, "id", "") == "range"
+            is_array = value is not None and value.kind is ValueKind.ARRAY and not value.random
+            if is_range or is_array:
+                yield node
+                break
+
+
+def stores_to_gpu(module: PythonModule) -> Iterator[ast.Assign]:
+    """Yield each ``x[a:b] = y`` where x is a tensor of the GPU and y one that the host was given or made."""
+    tensors = tensors_of(module)
+    for node in module.nodes:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
+            continue
+        whole, value = tensors[node.targets[0].value], tensors[node.value]
+        if whole is None or whole.place is not MemoryKind.GPU or value is None:
+            continue
+        if value.kind is ValueKind.TENSOR and value.place is MemoryKind.PAGEABLE and value.sure:
+            yield node
 
 
 def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, Value | None]]:
@@ -1072,7 +1109,10 @@ def _joined_operands(values: list[Value | None]) -> Value | None:
             else _LIKELY_ON_GPU
         )
     if tensors:
-        known = all(v.place is not None for v in tensors) and None not in values
+        # A tensor that the host made by its shape meets only others of the host, or numbers.
+        made = any(v.place is MemoryKind.PAGEABLE and v.maker and not v.data for v in tensors)
+        known = made or (all(v.place is not None for v in tensors) and None not in values)
+        tensors = [v for v in tensors if v.place is not None] if made else tensors
         makers = [v.maker for v in tensors if v.kind is ValueKind.TENSOR]
         return Value(
             ValueKind.TENSOR,
@@ -1168,6 +1208,8 @@ def looks_like_model(base: ast.expr) -> bool:
         base = base.value
     if isinstance(base, ast.Call):
         last = getattr(base.func, "attr", getattr(base.func, "id", ""))
+        if _MODEL_MAKERS.match(last):
+            return True
         return last[:1].isupper() and not last.endswith(("Tensor", "Variable"))
     last = getattr(base, "attr", getattr(base, "id", ""))
     return bool(_MODEL_NAMES.match(last))

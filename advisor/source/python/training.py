@@ -105,3 +105,12 @@ def argument(call: ast.Call, name: str) -> ast.expr | None:
 def has_unknown_arguments(call: ast.Call) -> bool:
     """Whether *call* passes ``**options`` that this file does not spell out."""
     return any(k.arg is None for k in call.keywords)
+
+
+def is_written_out(node: ast.expr) -> bool:
+    """Whether *node* is written out: ``[0.0, -1.0]``, also nested."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return bool(node.elts) and all(map(is_written_out, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return is_written_out(node.operand)
+    return isinstance(node, ast.Constant)

@@ -27,9 +27,9 @@ _ACTION_ALONE = (
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """``torch.nn.DataParallel(model)`` in a file that knows nothing better; the first."""
+    """``torch.nn.DataParallel(model)`` ; the first in a file."""
     words = module.text.content
-    if b"DataParallel(" not in words or b"DistributedDataParallel" in words or is_test(module):
+    if b"DataParallel(" not in words or is_test(module):
         return
     infers = b".eval()" in words and b".backward(" not in words and b".train()" not in words
     for call in module.calls:

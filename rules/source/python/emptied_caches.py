@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, loader_of, steps_of
+from gpuadvise.advisor.source.python.steps import forward_of, is_test, loader_of, steps_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -33,7 +33,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             and steps.training_loop(call) is not None
         )
         evaluates = name == "torch.cuda.empty_cache" and (
-            steps.evaluation_loop(call) is not None or _is_per_batch(module, call)
+            steps.evaluation_loop(call) is not None
+            or _is_per_batch(module, call)
+            or forward_of(module, call) is not None
         )
         if name == "torch.cuda.empty_cache" and (trains or evaluates):
             yield module.diagnostic(

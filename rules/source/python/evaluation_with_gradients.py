@@ -79,8 +79,14 @@ def _behind_eval(module: PythonModule) -> Iterator[Diagnostic]:
     """Find calls of a model behind its ``eval()`` in one block, where nothing goes backward any more."""
     for switch in steps_of(module).calls("eval"):
         statement = module.parents.get(switch)
-        if not isinstance(switch.func, ast.Attribute) or not isinstance(statement, ast.Expr):
+        if not isinstance(switch.func, ast.Attribute) or not isinstance(
+            statement, (ast.Expr, ast.Assign)
+        ):
             continue
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) != ast.unparse(
+            switch.func.value
+        ):
+            continue  # model = model.eval() is the same
         model, function = ast.unparse(switch.func.value), module.function_of(switch)
         if without_gradients(module, switch) or _is_called_without(module, function):
             continue
@@ -108,7 +114,9 @@ def _calls_eval(module: PythonModule, function: ast.AST, loop: ast.For | ast.Whi
         for name in ("eval", "train")
         for call in steps_of(module).calls(name)
         if isinstance(call.func, ast.Attribute)
-        and call.lineno <= loop.lineno
+        and (
+            call.lineno <= loop.lineno or module.parents.get(module.parents.get(call, call)) is loop
+        )
         and module.function_of(call) is function
     ]
     last = max(switches, key=lambda call: (call.lineno, call.col_offset), default=None)

@@ -18,6 +18,7 @@ from gpuadvise.advisor.source.python.tensors import (
     ValueKind,
     filled_by_host,
     moves_to_gpu,
+    tensors_of,
 )
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -77,7 +78,13 @@ def _is_empty(made: ast.Call) -> bool:
 def _is_each_time(module: PythonModule, steps: Steps, call: ast.Call, made: ast.Call) -> bool:
     """Whether each round or call both makes the tensor and moves it."""
     if module.function_of(made) is not module.function_of(call):
-        return False
+        # made by a function that is called here
+        moved = call.func.value if isinstance(call.func, ast.Attribute) else call
+        if not isinstance(moved, ast.Call) or not tensors_of(module).returns(
+            module.function_of(made), made
+        ):
+            return False
+        made = moved
     if forward_of(module, call) is not None and forward_of(module, made) is not None:
         return True
     if steps.training_loop(call) is not None and steps.training_loop(made) is not None:

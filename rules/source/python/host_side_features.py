@@ -39,21 +39,19 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         methods = {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
         if "__getitem__" not in methods or "__len__" not in methods:
             continue
-        call = _feature(module, methods)
-        if call is not None:
+        for call in _features(module, methods):
+            parses = _is_parser(call)
             yield module.diagnostic(
                 "host-side-features", call,
-                where_on_gpu(
-                    module,
-                    "The host computes these features for each sample of each epoch, and the GPU waits for them.",
-                ),
-                _ACTION,
+                where_on_gpu(module, _PARSED if parses else _COMPUTED),
+                _ACTION_PARSED if parses else _ACTION,
             )  # fmt: skip
 
 
-def _feature(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> ast.Call | None:
-    """Return the first call that computes features, of what ``__getitem__`` calls of its class."""
+def _features(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> list[ast.Call]:
+    """Return what ``__getitem__``, and what it calls of its class, computes of each sample: one of a kind."""
     looked, seen = ["__getitem__"], {"__getitem__"}
+    found: list[ast.Call] = []
     while looked:
         method = methods[looked.pop()]
         for part in module.walk(method):
@@ -65,9 +63,41 @@ def _feature(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> ast.C
                 if called not in seen:
                     seen.add(called)
                     looked.append(called)
-            elif _FEATURES.search(called) and not _STORED.search(called):
-                return part
-    return None
+            elif (_FEATURES.search(called) and not _STORED.search(called)) or (
+                _is_parser(part) and not _fills_cache(module, part)
+            ):
+                found.append(part)
+    found.sort(key=lambda call: call.lineno)
+    parsers = [call for call in found if _is_parser(call)][:1]
+    return [*[call for call in found if not _is_parser(call)][:_MOST], *parsers]
+
+
+def _is_parser(call: ast.Call) -> bool:
+    """Whether *call* reads a format of text, or one that it walks element by element; labels are short."""
+    if any("label" in ast.unparse(given) for given in call.args):
+        return False
+    return _PARSERS.search(ast.unparse(call.func)) is not None
+
+
+def _fills_cache(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* runs only where nothing was kept yet."""
+    return any(
+        isinstance(above, ast.If) and re.search(r"cache|is None|not in", ast.unparse(above.test))
+        for above in module.ancestors(call)
+    )
+
+
+_MOST = 2  # features of a data set that are shown: of a sample and of what it is compared with
+_PARSERS = re.compile(
+    r"(?:^|\.)(?:loadtxt|genfromtxt|read_csv|PlyData\.read|ElementTree\.parse|ET\.parse|minidom\.parse)$"
+)
+_COMPUTED = (
+    "The host computes these features for each sample of each epoch, and the GPU waits for them."
+)
+_PARSED = "The host parses this file for each sample of each epoch, and the GPU waits for it."
+_ACTION_PARSED = (
+    "Convert the files once to arrays (.npy, a memory map, one tensor), and read those."
+)
 
 
 CHECK = PythonCheck(

@@ -35,7 +35,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``for p, q in zip(model.parameters(), average.parameters()): q.mul_(decay).add_(p)``, in what runs each step."""
     words = module.text.content
     if (
-        (b"parameters()" not in words and b"params" not in words)
+        not any(word in words for word in (b"parameters()", b"params", b"state_dict().items"))
         or is_test(module)
         or not may_work_on_gpu(module)
     ):
@@ -67,6 +67,12 @@ def _is_over_parameters(module: PythonModule, loop: ast.For) -> bool:
                 ):
                     return True
                 if (
+                    isinstance(part, ast.Call)
+                    and ast.unparse(part.func).endswith("state_dict().items")
+                    and _AVERAGES.search(ast.unparse(module.function_of(loop)))
+                ):
+                    return True
+                if (
                     isinstance(part, ast.Subscript)
                     and isinstance(part.slice, ast.Constant)
                     and part.slice.value == "params"
@@ -91,6 +97,8 @@ def _given_to(module: PythonModule, loop: ast.For) -> set[str]:
     return {a.arg for a in function.args.args} if isinstance(function, ast.FunctionDef) else set()
 
 
+# An average of weights is kept beside them, under the names that state_dict() gives.
+_AVERAGES = re.compile(r"\bema\b|_ema\b|ema_|decay|momentum|average")
 _PARAMETERS = re.compile(r"(?:.*_)?param(?:eter)?s$")
 
 
@@ -110,8 +118,16 @@ def _updates(module: PythonModule, loop: ast.For) -> bool:
                     if isinstance(root, ast.Name) and (root.id in targets or _is_state(part)):
                         return True
             if (
+                isinstance(part, ast.AugAssign)
+                and isinstance(part.target, ast.Name)
+                and part.target.id in targets
+                and isinstance(part.op, (ast.Mult, ast.Add, ast.Sub))
+            ):
+                return True
+            if (
                 isinstance(part, ast.Assign)
-                and isinstance(part.value, ast.BinOp)
+                and isinstance(part.value, (ast.BinOp, ast.Call))
+                and (isinstance(part.value, ast.BinOp) or _AVERAGES.search(ast.unparse(part.value)))
                 and isinstance(part.targets[0], ast.Attribute)
                 and part.targets[0].attr == "data"
             ):

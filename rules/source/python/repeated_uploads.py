@@ -6,18 +6,20 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.reads import is_helper
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     generates,
+    is_beside_more,
     is_cached,
     is_test,
     may_work_on_gpu,
     repeated_call_of,
-    simulates,
     steps_of,
     where_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import tensors_of, uploads_of
+from gpuadvise.advisor.source.python.tensors import stores_to_gpu, tensors_of, uploads_of
+from gpuadvise.advisor.source.python.training import is_written_out
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -53,13 +55,19 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     steps = steps_of(module)
     uploads = uploads_of(module)
     yield from _by_helpers(module, uploads)
-    for call in uploads:
-        if generates(module, module.loop_around(call)) or _is_beside_more(module, call):
+    stores = [
+        node.value
+        for node in stores_to_gpu(module)
+        if (function := repeated_call_of(module, node)) is not None and is_helper(function)
+    ]
+    for call in [*uploads, *stores]:
+        if generates(module, module.loop_around(call)) or is_beside_more(module, call):
             continue
         in_step = steps.training_loop(call) is not None or (
             steps.is_repeated(call) and steps.runs_always(call)
         )
-        if in_step or forward_of(module, call) is not None or _is_of_each_step(module, call):
+        often = call in stores or forward_of(module, call) is not None
+        if in_step or often or _is_of_each_step(module, call):
             yield module.diagnostic(
                 "repeated-uploads", call,
                 where_on_gpu(
@@ -68,19 +76,6 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 ),
                 _ACTION if in_step else _ACTION_OF_CALL,
             )  # fmt: skip
-
-
-def _is_beside_more(module: PythonModule, call: ast.Call) -> bool:
-    """Whether *call* prepares a text to generate, or evaluates in a simulator of the host: both take far longer."""
-    function = module.function_of(call)
-    name = getattr(function, "name", "")
-    if _GENERATES.search(name) and module.loop_around(call) is not None:
-        return True
-    return _EVALUATES.search(name) is not None and simulates(module, call)
-
-
-_GENERATES = re.compile(r"(?:^|_)generate(?:_|$)")
-_EVALUATES = re.compile(r"(?:^|_)(?:eval\w*|test|play|enjoy)(?:_|$)")
 
 
 def _by_helpers(module: PythonModule, uploads: list[ast.Call]) -> Iterator[Diagnostic]:
@@ -138,10 +133,10 @@ _FUNCTIONS = frozenset(
 
 
 def _is_list(node: ast.expr) -> bool:
-    return isinstance(node, (ast.List, ast.Tuple)) and _is_list_of_constants(node)
+    return isinstance(node, (ast.List, ast.Tuple)) and is_written_out(node)
 
 
-def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
+def _is_of_each_step(module: PythonModule, call: ast.expr) -> bool:
     """Whether a function that a server or trainer calls in each step uploads what it is given, by its name."""
     function, steps = module.function_of(call), steps_of(module)
     name = getattr(function, "name", "")
@@ -150,6 +145,8 @@ def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
     for above in module.ancestors(call):
         if isinstance(above, ast.If) and not steps.is_chosen_once(above):
             return False
+    if not isinstance(call, ast.Call):
+        return False
     moved = call.func.value if isinstance(call.func, ast.Attribute) else call
     values = (tensors_of(module)[moved], tensors_of(module)[call])
     maker = next((v.maker for v in values if v is not None and v.maker is not None), call)
@@ -157,19 +154,10 @@ def _is_of_each_step(module: PythonModule, call: ast.Call) -> bool:
     if (
         maker.args
         and isinstance(maker.args[0], (ast.List, ast.Tuple))
-        and _is_list_of_constants(maker.args[0])
+        and is_written_out(maker.args[0])
     ):
         return repeated_call_of(module, call) is not None and module.loop_around(call) is None
     return bool(_EACH_STEP.search(name)) and not constant and module.loop_around(call) is None
-
-
-def _is_list_of_constants(node: ast.expr) -> bool:
-    """Whether *node* is written out: ``[0.0, -1.0]``, also nested."""
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return bool(node.elts) and all(map(_is_list_of_constants, node.elts))
-    if isinstance(node, ast.UnaryOp):
-        return _is_list_of_constants(node.operand)
-    return isinstance(node, ast.Constant)
 
 
 CHECK = PythonCheck(

@@ -33,6 +33,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``q, k, v = self.q(x), self.k(x), self.v(x)`` of linear layers; the first in a file."""
     if b"Linear(" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
         return
+    yield from _gated(module)
     projections: dict[tuple[ast.AST, str], dict[str, ast.Call]] = {}
     for call in module.calls:
         role = _role(call)
@@ -54,6 +55,29 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                     "separate-projections", min(of_input.values(), key=lambda c: (c.lineno, c.col_offset)),
                     f"{'Three' if 'q' in of_input else 'Two'} products read the same input, where one of all their columns would.",
                     _ACTION.format(count="three" if "q" in of_input else "two"),
+                )  # fmt: skip
+                return
+
+
+def _gated(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find ``silu(self.w1(x)) * self.w3(x)`` of linear layers; once in a file."""
+    for node in module.nodes:
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        left = node.left.args[0] if isinstance(node.left, ast.Call) and node.left.args else None
+        sides = (left, node.right)
+        if not all(isinstance(s, ast.Call) and len(s.args) == 1 for s in sides):
+            continue
+        layers = [
+            s for s in sides if isinstance(s, ast.Call) and ast.unparse(s.func).startswith("self.")
+        ]
+        if len(layers) == 2 and all(_is_linear(module, s) for s in layers):
+            first, second = layers
+            if ast.unparse(first.args[0]) == ast.unparse(second.args[0]):
+                yield module.diagnostic(
+                    "separate-projections", node,
+                    "Two products read the same input, where one of all their columns would.",
+                    _ACTION.format(count="two"),
                 )  # fmt: skip
                 return
 
@@ -86,7 +110,7 @@ def _is_linear(module: PythonModule, call: ast.Call) -> bool:
     return any(
         isinstance(part, ast.Assign)
         and isinstance(part.value, ast.Call)
-        and module.name_of(part.value.func) == "torch.nn.Linear"
+        and module.name_of(part.value.func).endswith(("nn.Linear", "ParallelLinear"))
         and any(ast.unparse(target) == layer for target in part.targets)
         for part in module.walk(around)
     )

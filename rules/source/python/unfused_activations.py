@@ -26,11 +26,17 @@ _COMPILERS = (b"torch.compile", b"jit.script", b"torch.fx", b"autograd.Function"
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``x * torch.sigmoid(x)``, ``0.5 * x * (1 + torch.erf(x / 2**0.5))`` and GELU by ``torch.tanh``."""
     words = module.text.content
-    if not any(word in words for word in (b"sigmoid", b"erf", b"tanh")):
+    if not any(word in words for word in (b"sigmoid", b"erf", b"tanh", b"rsqrt", b"softmax")):
         return
     if is_test(module) or not may_work_on_gpu(module) or any(word in words for word in _COMPILERS):
         return
     for node in module.nodes:
+        if isinstance(node, ast.Call) and _is_log_of_softmax(module, node):
+            yield module.diagnostic(
+                "unfused-activations", node,
+                "Softmax, then its logarithm: two passes over memory, and digits are lost where the softmax is near 0.",
+                "Call torch.nn.functional.log_softmax(x, dim=...), or cross_entropy, which takes probabilities too.",
+            )  # fmt: skip
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
             continue
         above = module.parents.get(node)
@@ -40,7 +46,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if fused is not None:
             yield module.diagnostic(
                 "unfused-activations", node,
-                "Each operation of this activation is a kernel of its own, and autograd keeps what lies between them.",
+                "Each operation of this function is a kernel of its own, and autograd keeps what lies between them.",
                 f"Call torch.nn.functional.{fused}: one kernel, and a backward pass of one kernel.",
             )  # fmt: skip
 
@@ -61,6 +67,9 @@ def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
             given = _argument(module, factor, "sigmoid")
             if given is not None and ast.unparse(given) in texts:
                 return "silu(x)"
+            given = _argument(module, factor, "rsqrt")
+            if given is not None and _is_mean_of_squares(given):
+                return "rms_norm(x, x.shape[-1:], weight, eps)"
             given = _argument(module, factor, "tanh")
             inner = _argument(module, given, "softplus") if given is not None else None
             if inner is not None and ast.unparse(inner) in texts:
@@ -74,6 +83,35 @@ def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
                 if given is not None and "0.044715" in ast.unparse(given):
                     return 'gelu(x, approximate="tanh")'
     return None
+
+
+def _is_mean_of_squares(node: ast.expr) -> bool:
+    """Whether *node* is ``x.pow(2).mean(-1, keepdim=True) + eps``."""
+    text = ast.unparse(node)
+    return "mean(" in text and any(
+        square in text for square in ("pow(2)", "** 2", "square(", "pow(x, 2)")
+    )
+
+
+def _is_log_of_softmax(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* is ``torch.log(softmax(x) + eps)``, also by a name of its function."""
+    given = _argument(module, call, "log")
+    while isinstance(given, ast.BinOp) and isinstance(given.op, ast.Add):
+        given = given.left
+    if isinstance(given, ast.Name):
+        function = module.function_of(call)
+        before = [
+            value
+            for value in module.values_of(given.id)
+            if module.function_of(value) is function and value.lineno < call.lineno
+        ]
+        given = before[0] if len(before) == 1 else None
+    if not isinstance(given, ast.Call):
+        return False
+    return (
+        getattr(given.func, "attr", "") == "softmax"
+        and module.name_of(given.func) != "scipy.special.softmax"
+    )
 
 
 def _argument(module: PythonModule, node: ast.expr, name: str) -> ast.expr | None:

@@ -59,18 +59,24 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             said = f"Each call copies self.{tensor.attr} from host memory to the GPU again: it is no buffer of the model."
         else:
             said = f"Each call reads self.{tensor.attr} on the host element by element: it is no buffer of the model."
-        yield module.diagnostic("unregistered-tensors", place, where_on_gpu(module, said), _ACTION)
+        made = _values_of(module, around, tensor.attr)[0]
+        yield module.diagnostic("unregistered-tensors", made, where_on_gpu(module, said), _ACTION)
 
 
 def _stands_on_host(module: PythonModule, model: ast.ClassDef, name: str) -> bool:
     """Whether all that *model* assigns to *name* are tensors that it makes in host memory."""
-    values = [
+    values = _values_of(module, model, name)
+    return bool(values) and all(_is_host_tensor(module, value) for value in values)
+
+
+def _values_of(module: PythonModule, model: ast.ClassDef, name: str) -> list[ast.expr]:
+    """Return what *model* assigns to its attribute *name*."""
+    return [
         part.value
         for part in module.walk(model)
         if isinstance(part, ast.Assign)
         and any(ast.unparse(target) == f"self.{name}" for target in part.targets)
     ]
-    return bool(values) and all(_is_host_tensor(module, value) for value in values)
 
 
 def _is_host_tensor(module: PythonModule, value: ast.expr) -> bool:

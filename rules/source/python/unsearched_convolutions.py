@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
@@ -18,18 +19,15 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 _ACTION = "Set torch.backends.cudnn.benchmark = True where the shapes of batches stay the same; leave it where they change often, or runs must repeat bit for bit."
+# What a step of training takes from its loader, going by its name.
+_IMAGES = re.compile(r"\b(?:images?|imgs?)\b")
 _CONVOLUTIONS = re.compile(r"torch\.nn\.Conv(?:Transpose)?[123]d$")
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find a program that trains convolutions of its own and never mentions cuDNN; once in a file."""
     words = module.text.content
-    if (
-        b"Conv" not in words
-        or b".backward(" not in words
-        or b"cudnn" in words
-        or b"determin" in words
-    ):
+    if b".backward(" not in words or b"cudnn" in words or b"determin" in words:
         return
     if is_test(module) or not works_on_gpu(module) or not steps_of(module).training:
         return
@@ -38,6 +36,15 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             yield module.diagnostic(
                 "unsearched-convolutions", call,
                 "cuDNN picks algorithms by a heuristic unless it may time them once for each shape.",
+                _ACTION,
+            )  # fmt: skip
+            return
+    for loop in steps_of(module).training:
+        if isinstance(loop, ast.For) and _IMAGES.search(ast.unparse(loop.target)):
+            yield module.diagnostic(
+                "unsearched-convolutions", loop.iter,
+                "Where the model convolves these images, cuDNN picks algorithms by a heuristic unless it may time them once "
+                "for each shape.",
                 _ACTION,
             )  # fmt: skip
             return

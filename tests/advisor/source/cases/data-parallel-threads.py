@@ -121,7 +121,7 @@ import torch
 if distributed:
     model = torch.nn.parallel.DistributedDataParallel(model)
 else:
-    model = torch.nn.DataParallel(model)
+    model = torch.nn.DataParallel(model)  # expect: data-parallel-threads
 # ---
 # case: inference alone
 import torch

@@ -6,41 +6,41 @@ from torch import nn
 class Spectrum(nn.Module):
     def __init__(self):
         super().__init__()
-        self.window = torch.hann_window(512)
+        self.window = torch.hann_window(512)  # expect: unregistered-tensors
 
     def forward(self, sound):
-        return torch.stft(sound, 512, window=self.window.to(sound.device))  # expect: unregistered-tensors
+        return torch.stft(sound, 512, window=self.window.to(sound.device))
 
 
 # case: anchors
 class Anchors(nn.Module):
     def __init__(self, sizes):
         super().__init__()
-        self.anchors = torch.tensor(sizes)
+        self.anchors = torch.tensor(sizes)  # expect: unregistered-tensors
 
     def forward(self, x):
-        return x * self.anchors.to(x.device)  # expect: unregistered-tensors
+        return x * self.anchors.to(x.device)
 
 
 # case: by cuda()
 class Table(nn.Module):
     def __init__(self, n):
         super().__init__()
-        self.table = torch.arange(n).float()
+        self.table = torch.arange(n).float()  # expect: unregistered-tensors
 
     def forward(self, x):
-        return x + self.table.cuda()  # expect: unregistered-tensors
+        return x + self.table.cuda()
 
 
 # case: frequencies one by one
 class Embedding(nn.Module):
     def __init__(self, n):
         super().__init__()
-        self.freqs = 2 ** torch.linspace(0, n - 1, n)
+        self.freqs = 2 ** torch.linspace(0, n - 1, n)  # expect: unregistered-tensors
 
     def forward(self, x):
         out = [x]
-        for freq in self.freqs:  # expect: unregistered-tensors
+        for freq in self.freqs:
             out += [torch.sin(freq * x)]
         return torch.cat(out, -1)
 
@@ -50,22 +50,22 @@ class Chosen(nn.Module):
     def __init__(self, n, log):
         super().__init__()
         if log:
-            self.bands = 2 ** torch.linspace(0, n, n)
+            self.bands = 2 ** torch.linspace(0, n, n)  # expect: unregistered-tensors
         else:
             self.bands = torch.linspace(1, n, n)
 
     def forward(self, x):
-        return x * self.bands.to(x.device)  # expect: unregistered-tensors
+        return x * self.bands.to(x.device)
 
 
 # case: twice
 class Twice(nn.Module):
     def __init__(self):
         super().__init__()
-        self.mean = torch.FloatTensor([0.5, 0.5, 0.5])
+        self.mean = torch.FloatTensor([0.5, 0.5, 0.5])  # expect: unregistered-tensors
 
     def forward(self, x):
-        x = x - self.mean.to(x.device)  # expect: unregistered-tensors
+        x = x - self.mean.to(x.device)
         return x / self.mean.to(x.device)
 
 

@@ -1,0 +1,88 @@
+"""Indices of GPU tensors that the host counts out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.python.reads import is_helper
+from gpuadvise.advisor.source.python.steps import (
+    forward_of,
+    is_test,
+    may_work_on_gpu,
+    repeated_call_of,
+    steps_of,
+    where_on_gpu,
+)
+from gpuadvise.advisor.source.python.tensors import indices_to_gpu
+from gpuadvise.rules.model import Priority, Topic
+from gpuadvise.rules.observed import source_rule
+from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
+from gpuadvise.rules.sources import pytorch_tuning_guide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.module import PythonModule
+
+_ACTION = "Count on the GPU (torch.arange or torch.randperm with device=...), or upload the indices once and keep them."
+
+
+def faults(module: PythonModule) -> Iterator[Diagnostic]:
+    """``x[range(n), labels]`` and ``x[numpy_indices]`` of a GPU tensor in what every step runs; once in a line."""
+    if is_test(module) or not may_work_on_gpu(module) or b"torch" not in module.text.content:
+        return
+    steps = steps_of(module)
+    lines: set[int] = set()
+    for node in indices_to_gpu(module):
+        function = repeated_call_of(module, node)
+        in_step = steps.training_loop(node) is not None or (
+            steps.is_repeated(node) and steps.runs_always(node)
+        )
+        often = forward_of(module, node) is not None or (
+            function is not None and is_helper(function)
+        )
+        if (in_step or often) and node.lineno not in lines:
+            lines.add(node.lineno)
+            yield module.diagnostic(
+                "host-counted-indices", node,
+                where_on_gpu(
+                    module,
+                    "The host makes these indices, and each round or call copies them to the GPU from pageable memory.",
+                ),
+                _ACTION,
+            )  # fmt: skip
+
+
+CHECK = PythonCheck(
+    faults=faults,
+    code=BeforeAfter(
+        "python",
+        """\
+import torch
+
+for images, labels in loader:
+    targets = torch.zeros(len(labels), 10, device="cuda")
+    targets[range(len(labels)), labels] = 1""",
+        """\
+import torch
+
+for images, labels in loader:
+    targets = torch.zeros(len(labels), 10, device="cuda")
+    targets[torch.arange(len(labels), device="cuda"), labels] = 1""",
+    ),
+)
+
+
+RULE = source_rule(
+    id="host-counted-indices",
+    title="Count indices on the GPU",
+    topic=Topic.TRANSFERS,
+    priority=Priority.LOW,
+    why="A list, a range or an array of NumPy as an index becomes a tensor of the host first, and the host waits for its copy.",
+    when="A loop, a model or a helper of steps indexes a tensor of the GPU by indices that stand in host memory.",
+    citations=pytorch_tuning_guide(),
+    seen="targets[range(n), labels]",
+    file="train.py",
+    action=_ACTION,
+)
