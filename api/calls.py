@@ -93,7 +93,7 @@ def gpu(
     """Return what a GPU is: of the catalogue by *name*, of a capability, live, or of a saved answer."""
     from gpuadvise.api.answers.device import DeviceResult
 
-    named = {"gpu": name, "cc": cc, "device": device, "from_file": from_file}
+    named = _named_gpu(name, cc, device, from_file)
     return _ask("device", DeviceResult, **named, telemetry=telemetry)
 
 
@@ -398,11 +398,12 @@ def _ask(command: str, result: type[R], **options: Any) -> Answer[R]:
 def _said(command: str, **options: Any) -> CommandAnswer:
     """Return what *command* answers to those of *options* that are given; raises GpuAdviseError."""
     from gpuadvise.cli.answer import Answer as CommandAnswer
+    from gpuadvise.cli.parameters import call
 
     function = import_module(f"gpuadvise.cli.{command}.command").command
     given = {name: _text(value) for name, value in options.items() if value is not None}
     try:
-        said = function(**given)
+        said = call(function, given)
     except GpuAdviseError as error:
         error.message = _OPTION.sub(_as_parameter, error.message)
         error.args = (error.message,)

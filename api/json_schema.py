@@ -29,6 +29,7 @@ COMMANDS = (
     "timeline", "whatif",
 )  # fmt: skip
 _SHARED = "common.json#/$defs/"
+_ROW = "A line of --format csv and --format ndjson; the names are the columns."
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
@@ -55,6 +56,9 @@ def schema_of(command: str) -> dict[str, Any]:
     if declared.input:
         properties["input"] = writer.value(declared.input)
     properties["result"] = results[0] if len(results) == 1 else {"anyOf": results}
+    if declared.rows:
+        rows = [writer.value(kind) for kind in declared.rows]
+        writer.definitions["row"] = {"description": _ROW, "anyOf": rows}
     return {
         "$schema": DIALECT,
         "$id": f"gpuadvise:{command}/1",
@@ -64,6 +68,12 @@ def schema_of(command: str) -> dict[str, Any]:
         "properties": properties,
         **({"$defs": writer.definitions} if writer.definitions else {}),
     }
+
+
+def columns_of(command: str) -> tuple[str, ...]:
+    """Return the columns of CSV that each answer of *command* has, in their order."""
+    row = declaration_of(command).rows[0]
+    return row.COLUMNS or tuple(name for name, _, absent in fields_of(row) if not absent)
 
 
 def shared_schema() -> dict[str, Any]:

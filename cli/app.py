@@ -291,12 +291,13 @@ def _with_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Typer reads its signature several times: it is evaluated here once.
     """
-    signature = inspect.signature(function, eval_str=True)
-    own = signature.parameters
-    answers = "Answer" in str(signature.return_annotation)
+    from gpuadvise.cli.parameters import call, options_of
+
+    own, _, readers, returns = options_of(function)
+    answers = "Answer" in str(returns)
 
     def without_shared(**values: Any) -> Any:
-        said = function(**{name: values[name] for name in own})
+        said = call(function, {name: values[name] for name in own})
         if not answers or isinstance(said, Exit):  # rows that were printed as they came
             return said
         return emit(said, Output(format=values["format"], fields=tuple(values["get"] or ())))
@@ -308,7 +309,7 @@ def _with_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
         shared.insert(0, _json())
     if answers:
         shared = [*_of_answers(own), *shared]
-    parameters = map(_for_typer, [*own.values(), *shared])
+    parameters = (_for_typer(one, read=one.name in readers) for one in [*own.values(), *shared])
     vars(without_shared)["__signature__"] = inspect.Signature([*parameters])
     without_shared.__annotations__ = {}
     return without_shared
@@ -326,11 +327,17 @@ def _of_answers(own: Mapping[str, Any]) -> list[inspect.Parameter]:
     ]
 
 
-def _for_typer(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return *parameter* with Typer's option or argument in place of what a command says of it."""
+def _for_typer(parameter: inspect.Parameter, *, read: bool) -> inspect.Parameter:
+    """Return *parameter* with Typer's option or argument in place of what a command says of it.
+
+    What is *read* after Typer is text to it.
+    """
     from gpuadvise.cli.parameters import ArgumentSpec, OptionSpec
 
     kind, *described = get_args(parameter.annotation) or (None,)
+    if read:
+        kind = str if parameter.default is inspect.Parameter.empty else str | None
+        parameter = parameter.replace(default=_as_text(parameter.default))
     match described:
         case [OptionSpec() as spec]:
             option = typer.Option(
@@ -348,6 +355,10 @@ def _for_typer(parameter: inspect.Parameter) -> inspect.Parameter:
         case _:
             return parameter
     return parameter.replace(annotation=Annotated[kind, option])
+
+
+def _as_text(default: Any) -> Any:
+    return default if default in (None, inspect.Parameter.empty) else str(default)
 
 
 def _shared(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:

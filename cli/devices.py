@@ -9,29 +9,10 @@ from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gpuadvise.advisor.backends.choose import Choice, Depth
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.gpu import Gpu
 
 _SHOWN = ("sm_count", "sm_clock_hz", "memory_bytes", "memory_bandwidth")
-
-
-def choice_of(options: Mapping[str, str | None], depth: Depth | None = None) -> Choice:
-    """Return the device that ``gpu``, ``cc``, ``device`` and ``from`` of *options* name, else the default.
-
-    *depth* is how much a live GPU is asked, its identity by default. Raises as ``choose`` does.
-    """
-    from gpuadvise.advisor.backends.choose import Depth, choose
-
-    return choose(
-        gpu=options.get("gpu"),
-        cc=options.get("cc"),
-        device=options.get("device"),
-        from_file=options.get("from"),
-        depth=depth or Depth.IDENTITY,
-    )
 
 
 def source_words(source: str) -> str:

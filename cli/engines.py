@@ -6,27 +6,24 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.engines.cluster import DaskCluster
     from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.cli.answer import Answer
+    from gpuadvise.cli.options import EngineOptions
 
 DASK = "dask"
-ENGINE_OPTIONS = ("engine", "scheduler", "task_time")
 
 
-def chosen_engine(
-    name: str | None, scheduler: str | None, task_time: str | None
-) -> DaskCluster | None:
+def chosen_engine(given: EngineOptions) -> DaskCluster | None:
     """Return the engine that the options name, None for what works without one; raises BadInput."""
-    if read("engine", name) != DASK:
-        for option, value in (("--scheduler", scheduler), ("--task-time", task_time)):
+    if given.engine != DASK:
+        for option, value in (("--scheduler", given.scheduler), ("--task-time", given.task_time)):
             if value is not None:
                 raise BadInput(f"{option} is for --engine dask, which is not given.")
         return None
-    if scheduler is None:
+    if given.scheduler is None:
         raise BadInput(
             "--engine dask needs the address of a scheduler.",
             hint="Give --scheduler tcp://host:8786, or the file of dask scheduler --scheduler-file.",
@@ -36,8 +33,8 @@ def chosen_engine(
     from gpuadvise.cli.progress import Progress
 
     return DaskCluster(
-        address=scheduler,
-        seconds=read("task_time", task_time) or DEFAULT_SECONDS,
+        address=given.scheduler,
+        seconds=given.task_time or DEFAULT_SECONDS,
         say=note,
         told=Progress().reading,
     )

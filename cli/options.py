@@ -1,13 +1,15 @@
 """The table of options: every option of every command, spelled, read and explained once.
 
-A command picks its options by name and reads their texts with `read`. An option means the same
+A command picks its options by name, in its signature or in a record of options, and gets their values
+(``cli/parameters.py``); what it takes as text it reads with `read`. An option means the same
 in each command that has it; where the meaning needs more words there, the command gives its own
 help. ``--all`` is one option with three helps: it leaves nothing out of a command's list.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.errors import BadInput
@@ -17,6 +19,7 @@ from gpuadvise.cli.parameters import OptionSpec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gpuadvise.advisor.backends.choose import Choice, Depth
     from gpuadvise.advisor.values import Reader
 
 S = TypeVar("S")
@@ -392,6 +395,7 @@ def pick(name: str, help: str = "", *, metavar: str = "", complete: Any = None) 
         complete=complete or option.complete or _closed_set(option.read),
         topic=_TOPIC_OF[name],
         callback=_without_uuids if name == "gpu" else None,
+        read=partial(named, flag(name), option.read),
     )
 
 
@@ -431,6 +435,46 @@ Live = Annotated[Text, pick("device")]
 Snapshot = Annotated[Text, pick("from")]
 FormatName = Annotated[str, pick("format")]
 Get = Annotated[list[str] | None, pick("get")]
-EngineName = Annotated[Text, pick("engine")]
-Scheduler = Annotated[Text, pick("scheduler")]
-TaskTime = Annotated[Text, pick("task_time")]
+Whole = int | None
+Share = float | None
+
+
+class GpuOptions(NamedTuple):
+    """The GPU that a question is about; nothing given: the first one here, else the default."""
+
+    gpu: Annotated[str | None, pick("gpu")] = None
+    cc: Annotated[str | None, pick("cc")] = None
+    device: Annotated[str | None, pick("device")] = None
+    snapshot: Annotated[str | None, pick("from")] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether one is named."""
+        return any(value is not None for value in self)
+
+    def asked(self) -> dict[str, str | None]:
+        """Return the options by name, for ``input``."""
+        return dict(zip(("gpu", "cc", "device", "from"), self, strict=True))
+
+    def choice(self, depth: Depth | None = None) -> Choice:
+        """Return the GPU; *depth* is how much a live one is asked, its identity by default.
+
+        Raises as ``choose`` does.
+        """
+        from gpuadvise.advisor.backends.choose import Depth, choose
+
+        return choose(
+            gpu=self.gpu,
+            cc=self.cc,
+            device=self.device,
+            from_file=self.snapshot,
+            depth=depth or Depth.IDENTITY,
+        )
+
+
+class EngineOptions(NamedTuple):
+    """Who works over many files; ``chosen_engine`` makes one of them."""
+
+    engine: Annotated[Literal["local", "dask"] | None, pick("engine")] = None
+    scheduler: Annotated[str | None, pick("scheduler")] = None
+    task_time: Annotated[float | None, pick("task_time")] = None

@@ -27,7 +27,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
-from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.options import pick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,16 +49,13 @@ class ScalingRequest:
 
 
 def command(
-    parallel: Annotated[str, pick("parallel")],
-    processors: Annotated[Text, pick("processors")] = None,
-    target: Annotated[Text, pick("target")] = None,
+    parallel: Annotated[float, pick("parallel")],
+    processors: Annotated[int | None, pick("processors")] = None,
+    target: Annotated[float | None, pick("target")] = None,
 ) -> Answer:
     """Print the bounds of Amdahl and Gustafson."""
-    share, speed_up = read("parallel", parallel), read("target", target)
     request = ScalingRequest(
-        parallel=share,
-        processors=read("processors", processors) or _needed(share, speed_up),
-        target=speed_up,
+        parallel=parallel, processors=processors or _needed(parallel, target), target=target
     )
     return Answer(
         command="scaling",

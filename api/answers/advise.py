@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from gpuadvise.api.answers.common import NotJudgedRecord, ShapeRecord
+from gpuadvise.api.answers.common import FindingRow, NotJudgedRecord, ShapeRecord
 from gpuadvise.api.answers.fields import (
     BYTES,
     SECONDS,
@@ -211,4 +211,5 @@ DECLARATION = AnswerDeclaration(
     command="advise",
     title="gpuadvise advise --format json",
     results=(AdviseResult,),
+    rows=(FindingRow,),
 )

@@ -160,6 +160,56 @@ class FindingCitation(Record):
 
 
 @record
+class FindingRow(Record):
+    """A finding in a line of CSV and NDJSON."""
+
+    kernel: str | None
+    """The kernel it is about."""
+    rule: str
+    """Id of the rule."""
+    topic: str
+    """Topic of the rule."""
+    priority: Priority
+    """How urgent it is."""
+    title: str
+    """What the rule asks for."""
+    message: str
+    """What was found."""
+    action: str
+    """What to do."""
+    gain: float | None
+    """The most that the change can win, as a factor."""
+    gain_kind: str | None
+    """Kind of gain."""
+    file: str | None
+    """The file it is in."""
+    line: Count | None
+    """Line in the file."""
+    section: str
+    """Section of the document that asks for it."""
+    grid: str | None
+    """Grid of the launch: 96, 64x64."""
+    block: str | None
+    """Block of the launch: 256, 16x16."""
+    category: Category
+    """correctness, performance or process."""
+    confidence: Literal["certain", "likely", "possible"]
+    """How sure it is."""
+    gain_expected: float | None
+    """What such a change is likely to win, as a factor; null where no counts tell."""
+    gain_low: float | None
+    """8 of 10 such changes win this or more."""
+    gain_high: float | None
+    """8 of 10 such changes win this or less."""
+    gain_expected_of_run: float | None
+    """What is likely of the run, as a factor."""
+    gain_of_run: float | None
+    """The most of the run, as a factor; null where the kernel's share is not known."""
+    id: str
+    """Name that stays the same while lines move."""
+
+
+@record
 class Finding(Record):
     """Something to change, what it wins, and who says so."""
 

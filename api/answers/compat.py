@@ -238,13 +238,11 @@ class CompatResult(Record):
 
 
 @record
-class CompatRow(Record):
-    """What becomes of the files on the GPUs of one compute capability."""
+class CompatCounts(Record):
+    """What becomes of the code modules of the files on one compute capability."""
 
     compute_capability: ComputeCapability
     """Compute capability: 9.0."""
-    gpus: tuple[str, ...]
-    """GPUs of that capability."""
     verdict: Literal["runs", "jit", "fails", "none"]
     """The answer in a word."""
     complete: bool
@@ -253,8 +251,36 @@ class CompatRow(Record):
         Annotated[Mapping[str, Count], Keywords(required=("total", "runs", "jit", "fails"))] | None
     )
     """One record per kernel."""
+    total: Count
+    """Code modules."""
+    runs: Count
+    """Code modules with machine code for it."""
+    jit: Count
+    """Code modules that the driver compiles."""
+    fails: Count
+    """Code modules for others only."""
+    not_loadable: Count
+    """Code modules that no driver loads by themselves, as input of the linker."""
     reason: str | None
     """Why, in a sentence."""
+
+
+@record
+class CompatRow(CompatCounts):
+    """What becomes of the files on the GPUs of one compute capability."""
+
+    gpus: tuple[str, ...]
+    """GPUs of that capability."""
+
+
+@record
+class CompatGpuRow(CompatCounts):
+    """What becomes of the files on one GPU, in a line of CSV and NDJSON."""
+
+    gpu: str
+    """Name of the GPU."""
+    gpus: None
+    """Left empty."""
 
 
 @record
@@ -283,4 +309,5 @@ DECLARATION = AnswerDeclaration(
         CompatResult,
         CompatMatrix,
     ),
+    rows=(CompatEntry, CompatGpuRow),
 )

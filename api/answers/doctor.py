@@ -13,10 +13,13 @@ from gpuadvise.api.answers.fields import (
     Count,
     May,
     NotNegative,
+    Priority,
     Record,
     Share,
     record,
 )
+
+CheckOutcome = Literal["ok", "finding", "idle, not judged", "not available"]
 
 
 @record
@@ -59,10 +62,30 @@ class DoctorCheck(Record):
     """Name of the check."""
     gpu: int | None
     """Number of the GPU."""
-    status: Literal["ok", "finding", "idle, not judged", "not available"]
+    status: CheckOutcome
     """ok, finding, idle (not judged) or not available."""
     reason: str | None
     """Why, in a sentence."""
+
+
+@record
+class DoctorRow(Record):
+    """A check of a GPU in a line of CSV and NDJSON."""
+
+    gpu: int | None
+    """Number of the GPU."""
+    check: str
+    """Name of the check."""
+    status: CheckOutcome
+    """ok, finding, idle (not judged) or not available."""
+    priority: Priority | None
+    """How urgent what was found is."""
+    message: str | None
+    """What was found."""
+    action: str | None
+    """What to do."""
+    reason: str | None
+    """Why there is no verdict, in a sentence."""
 
 
 @record
@@ -140,5 +163,6 @@ DECLARATION = AnswerDeclaration(
     description="Every check of a machine's GPUs, links, driver and settings, what was found, and the software around them. Nothing names the host, a user or a path; UUIDs and PCI addresses are there with --with-ids only.",
     input=DoctorInput,
     results=(DoctorResult,),
+    rows=(DoctorRow,),
     device="none",
 )

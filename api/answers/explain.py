@@ -49,4 +49,5 @@ DECLARATION = AnswerDeclaration(
         ExplainResult,
         ExplainList,
     ),
+    rows=(ExplainResult,),
 )

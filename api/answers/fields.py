@@ -53,6 +53,7 @@ class Record:
 
     __slots__ = ()
     KEYWORDS: ClassVar[Mapping[str, Any]] = {}  # of JSON Schema, for what types cannot say
+    COLUMNS: ClassVar[tuple[str, ...]] = ()  # of a row whose fields do not stand in its order
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -65,7 +66,8 @@ def record(kind: type[T]) -> type[T]:
 class AnswerDeclaration:
     """The JSON answer of a command: its *input*, and the records that its result may be.
 
-    *named* are definitions of its schema that others may refer to, by their names.
+    *named* are definitions of its schema that others may refer to, by their names. *rows* are what a line of
+    CSV and NDJSON may be, where that is not the result; ``cli/columns.py`` has the columns of the first.
     """
 
     command: str
@@ -75,3 +77,4 @@ class AnswerDeclaration:
     input: type[Record] | None = None
     device: Literal["none", "may be", "always"] = "may be"
     named: Mapping[str, type[Record]] = field(default_factory=dict)
+    rows: tuple[type[Record], ...] = ()

@@ -25,12 +25,10 @@ Verdict = Literal["healthy", "to look at", "not judged"]
 
 
 @record
-class FleetGpuRecord(Record):
-    """One GPU, or MIG slice, of a machine of the fleet, in base units; null is not known."""
+class FleetReadings(Record):
+    """What is known of a GPU, or MIG slice, of a machine of the fleet, in base units; null is not known."""
 
     KEYWORDS: ClassVar = {"additionalProperties": False}
-    index: Count
-    """Number of the GPU, as nvidia-smi counts."""
     model: str
     """Its name."""
     mig: str | None
@@ -95,6 +93,35 @@ class FleetGpuRecord(Record):
     """UUID, with --with-ids."""
     pci_bus_id: str | None = None
     """PCI address, with --with-ids."""
+
+
+@record
+class FleetGpuRecord(FleetReadings):
+    """One GPU, or MIG slice, of a machine of the fleet, in base units; null is not known."""
+
+    index: Count
+    """Number of the GPU, as nvidia-smi counts."""
+
+
+@record
+class FleetRow(FleetReadings):
+    """A GPU, or MIG slice, in a line of CSV and NDJSON; null is not known."""
+
+    COLUMNS: ClassVar = (
+        "host", "gpu", "model", "driver", "temperature_celsius", "power_watts", "power_limit_watts",
+        "ecc_enabled", "ecc_corrected", "ecc_uncorrected", "xids", "pcie_generation",
+        "pcie_generation_max", "pcie_lanes", "pcie_lanes_max", "nvlinks", "nvlinks_up", "verdict",
+        "reasons", "mig", "memory_used_bytes", "memory_total_bytes", "gpu_utilisation",
+        "persistence_mode", "compute_mode", "sm_clock_max_hz", "memory_clock_max_hz",
+        "ecc_corrected_lifetime", "ecc_uncorrected_lifetime", "rows_remapped_corrected",
+        "rows_remapped_uncorrected", "pages_retired_single_bit", "pages_retired_double_bit",
+    )  # fmt: skip
+    host: str
+    """The machine; hashed without --show-hosts."""
+    gpu: Count
+    """Number of the GPU, as nvidia-smi counts."""
+    driver: str | None
+    """Version of the driver."""
 
 
 @record
@@ -339,5 +366,6 @@ DECLARATION = AnswerDeclaration(
     description="Many machines, each judged by what was saved of it, groups of equal ones, what differs within a group, and each finding once. Hosts are hashed without --show-hosts; UUIDs and PCI addresses are there with --with-ids only.",
     input=FleetInput,
     results=(FleetResult,),
+    rows=(FleetRow,),
     device="none",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from gpuadvise.api.answers.common import NotJudgedRecord
+from gpuadvise.api.answers.common import FindingRow, NotJudgedRecord
 from gpuadvise.api.answers.fields import (
     BYTES,
     AnswerDeclaration,
@@ -374,4 +374,5 @@ DECLARATION = AnswerDeclaration(
     title="JSON answer of gpuadvise kernels",
     description="Bytes per thread (stack, spills) or per block (shared memory); occupancy from 0 to 1. null is not known. Each line of --format ndjson is one kernel, or with --list one entry.",
     results=(KernelsResult,),
+    rows=(KernelRecord, EntryRecord, KernelGroup, FindingRow),
 )

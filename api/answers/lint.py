@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuadvise.api.answers.common import NotJudgedRecord
-from gpuadvise.api.answers.fields import AnswerDeclaration, Count, Record, record
+from gpuadvise.api.answers.fields import AnswerDeclaration, Count, Priority, Record, record
 
 
 @record
@@ -28,6 +28,32 @@ class LintStretch(Record):
     """Line in the file."""
     end_line: Count
     """Its last line."""
+
+
+@record
+class LintRow(Record):
+    """A finding in a line of CSV and NDJSON."""
+
+    file: str
+    """The file it is in."""
+    line: Count
+    """Line in the file."""
+    column: Count
+    """Column in the line."""
+    rule: str
+    """Id of the rule."""
+    priority: Priority
+    """How urgent it is."""
+    kernel: str | None
+    """The kernel or function it is in."""
+    message: str
+    """What was found."""
+    action: str
+    """What to do."""
+    fixable: bool
+    """Whether --fix mends it."""
+    id: str
+    """Name that stays the same while lines move."""
 
 
 @record
@@ -74,4 +100,5 @@ DECLARATION = AnswerDeclaration(
     title="gpuadvise lint --format json",
     description="Lines and columns count from 1.",
     results=(LintResult,),
+    rows=(LintRow,),
 )

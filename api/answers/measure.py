@@ -102,5 +102,6 @@ DECLARATION = AnswerDeclaration(
     title="gpuadvise measure",
     input=MeasureInput,
     results=(MeasureResult,),
+    rows=(MeasureRow,),
     device="always",
 )

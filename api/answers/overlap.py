@@ -56,8 +56,6 @@ class OverlapModel(Record):
 class OverlapSwept(Record):
     """Swept, in the answer of ``overlap``."""
 
-    pieces: Count
-    """Pieces the data are cut into."""
     streams: Count
     """Streams."""
     predicted: Annotated[Positive, SECONDS]
@@ -66,6 +64,8 @@ class OverlapSwept(Record):
     """Time before / time after."""
     chunk_bytes: Annotated[Count, BYTES] | None
     """Bytes of each piece but the last."""
+    pieces: Count
+    """Pieces the data are cut into."""
 
 
 @record
@@ -175,4 +175,5 @@ DECLARATION = AnswerDeclaration(
     description="Seconds, bytes, bytes per second. predicted and timeline are for the streams asked for, else for the best. guide is the guide's own estimate, null where its formula does not apply. floor is the busiest engine's time: no staging is faster.",
     input=OverlapInput,
     results=(OverlapResult,),
+    rows=(OverlapSwept,),
 )

@@ -110,4 +110,5 @@ DECLARATION = AnswerDeclaration(
     description="Intensities in FLOP/byte, rates in FLOP/s and bytes per second. The result's own fields are those of the first kernel; kernels has all. share is achieved / attainable.",
     input=RooflineInput,
     results=(RooflineResult,),
+    rows=(RooflineKernel,),
 )

@@ -163,4 +163,5 @@ DECLARATION = AnswerDeclaration(
         RulesList,
         RuleResult,
     ),
+    rows=(RuleSummary,),
 )

@@ -24,6 +24,18 @@ class ScalingResult(Record):
 
 
 @record
+class ScalingRow(Record):
+    """What a number of processors wins, in a line of CSV and NDJSON."""
+
+    processors: Count
+    """Processors."""
+    amdahl: Positive
+    """Speed-up on that many processors, work fixed."""
+    gustafson: Positive
+    """Speed-up when the work grows with the processors."""
+
+
+@record
 class ScalingInput(Record):
     """What ``scaling`` was asked."""
 
@@ -38,4 +50,5 @@ DECLARATION = AnswerDeclaration(
     description="Speed-ups. amdahl_limit is null when there is no limit; what is needed is null without a target, or where nothing reaches it.",
     input=ScalingInput,
     results=(ScalingResult,),
+    rows=(ScalingRow,),
 )

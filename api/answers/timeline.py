@@ -685,4 +685,5 @@ DECLARATION = AnswerDeclaration(
     description="Seconds, bytes, bytes per second, shares and occupancy from 0 to 1. null is not known. The fields of result are those of the GPU with the longest span; others holds the same fields of each further GPU or rank.",
     input=TimelineInput,
     results=(TimelineResult,),
+    rows=(TimelineKernel,),
 )

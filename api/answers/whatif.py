@@ -93,4 +93,5 @@ DECLARATION = AnswerDeclaration(
     title="JSON answer of gpuadvise whatif",
     description="Bytes and registers per thread, shared memory per block. register_cap: null for the compiler's own choice. dropped: why a candidate is not worth running, null where it is. pick: null where nothing can be launched.",
     results=(WhatifResult,),
+    rows=(WhatifCandidate,),
 )

@@ -11,7 +11,7 @@ from gpuadvise.advisor.memory.transactions import LINE, SECTOR, CachePath, cache
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
-from gpuadvise.cli.access.warp import distance, element_bytes, shown_lanes
+from gpuadvise.cli.access.warp import distance, shown_lanes
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -25,7 +25,6 @@ from gpuadvise.cli.blocks import (
     Tone,
 )
 from gpuadvise.cli.devices import device_line
-from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.memory.coalescing import AccessCost
     from gpuadvise.advisor.memory.pattern import Pattern
     from gpuadvise.advisor.memory.remedies import Remedy
-    from gpuadvise.cli.access.warp import Words
+    from gpuadvise.cli.access.warp import WarpOptions
     from gpuadvise.cli.render.svg import Picture
 
 
@@ -351,13 +350,13 @@ class Rows:
 
 
 def rows_of(
-    words: Words, pattern: Pattern, capability: Capability, path: CachePath | None
+    words: WarpOptions, pattern: Pattern, capability: Capability, path: CachePath | None
 ) -> Rows | None:
     """Return what ``--pitch`` does to all rows; None without one, or where warps begin mid-row."""
     if words.pitch is None:
         return None
-    width = read("row_threads", words.row_threads or str(WARP_SIZE))
-    pitch = distance("pitch", words.pitch, element_bytes(words))
+    width = words.row_threads or WARP_SIZE
+    pitch = distance("pitch", words.pitch, words.word)
     if not pitch or WARP_SIZE % width:
         return None
     unit = SECTOR if cache_path(capability, path) is CachePath.SECTORS else LINE

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer  # noqa: TC002 - Typer reads the signature
 
-from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.remedies import remedies
@@ -24,11 +22,11 @@ from gpuadvise.cli.access.answer import (
     rows,
     rows_of,
 )
-from gpuadvise.cli.access.warp import Words, patterns
+from gpuadvise.cli.access.warp import WarpOptions, patterns
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import fails_under, refuse_undescribed
-from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.options import GpuOptions, Share, Text, pick, read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -49,15 +47,7 @@ _PATHS = {"l1": CachePath.L1_LINES, "l2": CachePath.SECTORS}
 
 def command(
     ctx: typer.Context,
-    word: Annotated[str, pick("word")] = "4",
-    stride: Annotated[Text, pick("stride")] = None,
-    offset: Annotated[str, pick("offset")] = "0",
-    threads: Annotated[Text, pick("threads")] = None,
-    mask: Annotated[Text, pick("mask")] = None,
-    align: Annotated[Text, pick("align")] = None,
-    row_threads: Annotated[Text, pick("row_threads")] = None,
-    pitch: Annotated[Text, pick("pitch")] = None,
-    indices: Annotated[Text, pick("indices")] = None,
+    words: WarpOptions = WarpOptions(),
     path: Annotated[Text, pick("path")] = None,
     sweep: Annotated[
         Text,
@@ -69,24 +59,16 @@ def command(
     ] = None,
     show: Annotated[bool, pick("show", "Draw the bytes of each line in the terminal.")] = False,
     plot: Annotated[Text, pick("plot")] = None,
-    fail_under: Annotated[Text, pick("fail_under")] = None,
-    gpu: Gpu = None,
-    cc: Cc = None,
-    device: Live = None,
-    snapshot: Snapshot = None,
+    least: Annotated[Share, pick("fail_under")] = None,
+    gpu: GpuOptions = GpuOptions(),
 ) -> Answer:
     """Print sectors, lines and efficiency of one warp's access."""
-    least = read("fail_under", fail_under)
     if least is not None and sweep:
         raise BadInput("--fail-under judges one access, not a --sweep.")
     if least is not None:
         refuse_undescribed(ctx, _DESCRIBING, "Give --stride, --indices or another of the options.")
-    words = Words(
-        word=word, stride=stride, offset=offset, threads=threads, mask=mask, align=align,
-        row_threads=row_threads, pitch=pitch, indices=indices,
-    )  # fmt: skip
     wanted = None if path is None else _PATHS[read("path", path)]
-    choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    choice = gpu.choice()
     case = _case(choice.device, words, wanted, sweep=sweep, show=show)
     if plot is not None:
         from gpuadvise.cli.render.picture import save
@@ -114,7 +96,7 @@ def command(
 
 
 def _case(
-    device: Device, words: Words, path: CachePath | None, *, sweep: str | None, show: bool
+    device: Device, words: WarpOptions, path: CachePath | None, *, sweep: str | None, show: bool
 ) -> AccessCase:
     capability = device.capability
     warps = patterns(words)
@@ -131,19 +113,21 @@ def _case(
 
 
 def _sweep(
-    device: Device, words: Words, path: CachePath | None, varied: str
+    device: Device, words: WarpOptions, path: CachePath | None, varied: str
 ) -> list[dict[str, Any]]:
     if varied not in SWEEPS:
         raise BadInput(f"--sweep: {quoted(varied)} is not {and_list(SWEEPS, 'or')}.")
     swept = []
-    for number in range(1 if varied == "stride" else 0, 33):
-        changed = replace(words, **{varied: str(number)})
+    first = 1 if varied == "stride" else 0
+    for number in range(first, 33):
+        text = str(number)
+        changed = words._replace(stride=text) if first else words._replace(offset=text)
         access = coalesce(patterns(changed)[0], device.capability, path)
         swept.append({varied: number, **measures(access)})
     return swept
 
 
-def _input(words: Words, case: AccessCase) -> dict[str, Any]:
+def _input(words: WarpOptions, case: AccessCase) -> dict[str, Any]:
     first = case.patterns[0]
     return {
         "word": first.element_bytes,

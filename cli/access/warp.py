@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.pattern import Pattern, gathered, only_lanes, strided
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.values import whole
-from gpuadvise.cli.options import named, read
+from gpuadvise.cli.options import named, pick, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,43 +19,35 @@ _INDEX = whole(0, 2**40)
 _LARGEST_LIST = 16 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """The options that describe a warp, as typed; ``None`` is not given."""
+class WarpOptions(NamedTuple):
+    """The options that describe a warp; ``None`` is not given."""
 
-    word: str
-    stride: str | None = None
-    offset: str = "0"
-    threads: str | None = None
-    mask: str | None = None
-    align: str | None = None
-    row_threads: str | None = None
-    pitch: str | None = None
-    indices: str | None = None
-
-
-def element_bytes(words: Words) -> int:
-    """Return the size of the element that each lane takes; raises BadInput."""
-    size: int = read("word", words.word)
-    return size
+    word: Annotated[int, pick("word")] = 4  # bytes
+    stride: Annotated[str | None, pick("stride")] = None
+    offset: Annotated[str, pick("offset")] = "0"
+    threads: Annotated[int | None, pick("threads")] = None
+    mask: Annotated[int | None, pick("mask")] = None
+    align: Annotated[int | None, pick("align")] = None
+    row_threads: Annotated[int | None, pick("row_threads")] = None
+    pitch: Annotated[str | None, pick("pitch")] = None
+    indices: Annotated[str | None, pick("indices")] = None
 
 
-def patterns(words: Words) -> list[Pattern]:
+def patterns(words: WarpOptions) -> list[Pattern]:
     """Return one pattern per warp: one, or one for each 32 indices. Raises BadInput."""
     if words.indices is not None:
         return _gathered(words, words.indices)
-    element = element_bytes(words)
-    rows = words.row_threads
-    if rows is not None and words.pitch is None:
+    element = words.word
+    if words.row_threads is not None and words.pitch is None:
         raise BadInput("--row-threads needs --pitch.", hint="It says how far apart rows lie.")
     stride = words.stride or "1"
     pattern = strided(
         element,
         stride_bytes=distance("stride", stride.removeprefix("-"), element),
         offset_bytes=distance("offset", words.offset, element),
-        row_threads=read("row_threads", rows),
+        row_threads=words.row_threads,
         pitch_bytes=distance("pitch", words.pitch or "0", element),
-        alignment=_alignment(words),
+        alignment=words.align,
     )
     if stride.startswith("-"):  # the same addresses, the last lane's first
         pattern = replace(pattern, starts=pattern.starts[::-1])
@@ -68,15 +60,14 @@ def distance(name: str, text: str, element: int) -> int:
     return size
 
 
-def _gathered(words: Words, listed: str) -> list[Pattern]:
+def _gathered(words: WarpOptions, listed: str) -> list[Pattern]:
     if words.stride is not None or words.row_threads is not None:
         raise BadInput("--indices gives the addresses: leave out --stride and --row-threads.")
     if words.offset != "0" or words.pitch is not None:
         raise BadInput("--indices gives the addresses: leave out --offset and --pitch.")
-    element, alignment = element_bytes(words), _alignment(words)
     numbers = indices(listed)
     groups = (numbers[first : first + WARP_SIZE] for first in range(0, len(numbers), WARP_SIZE))
-    return [active(words, gathered(element, group, alignment=alignment)) for group in groups]
+    return [active(words, gathered(words.word, group, alignment=words.align)) for group in groups]
 
 
 def indices(text: str) -> list[int]:
@@ -95,19 +86,13 @@ def _listed(path: str) -> str:
     return read_small(path, largest=_LARGEST_LIST).decode("ascii", errors="replace")
 
 
-def _alignment(words: Words) -> int | None:
-    alignment: int | None = read("align", words.align)
-    return alignment
-
-
-def active(words: Words, pattern: Pattern) -> Pattern:
+def active(words: WarpOptions, pattern: Pattern) -> Pattern:
     """Return the lanes of *pattern* that ``--threads`` and ``--mask`` leave; raises BadInput."""
     if words.threads is not None:
-        count = read("threads", words.threads)
-        pattern = only_lanes(pattern, (1 << count) - 1)
+        pattern = only_lanes(pattern, (1 << words.threads) - 1)
     if words.mask is None:
         return pattern
-    return only_lanes(pattern, read("mask", words.mask))
+    return only_lanes(pattern, words.mask)
 
 
 def shown_lanes(lanes: Iterable[int]) -> str:

@@ -20,6 +20,7 @@ from gpuadvise.cli.advise.coverage import coverage_of, lacking_blocks, nothing_f
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
@@ -137,7 +138,7 @@ def answer(
         input=inputs,
         result=_result(advised),
         rows=[finding_row(finding) for finding in advised.findings[: advised.most(None)]],
-        columns=FINDING_COLUMNS,
+        columns=COLUMNS["advise"],
         findings=findings,
         not_evaluated=list(advised.coverage.lacking),
         blocks=lambda: tuple(blocks(advised)),
@@ -299,32 +300,6 @@ def _profiler_rules(advised: AdviceReports) -> list[dict[str, Any]]:
     ]
 
 
-FINDING_COLUMNS = (
-    "kernel",
-    "rule",
-    "topic",
-    "priority",
-    "title",
-    "message",
-    "action",
-    "gain",
-    "gain_kind",
-    "file",
-    "line",
-    "section",
-    "grid",
-    "block",
-    "category",
-    "confidence",
-    "gain_expected",
-    "gain_low",
-    "gain_high",
-    "gain_expected_of_run",
-    "gain_of_run",
-    "id",
-)
-
-
 _NO_SHAPE = ProfiledShape()
 
 
@@ -365,7 +340,7 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         finding.bound_of_run,
         finding.id,
     )
-    return dict(zip(FINDING_COLUMNS, values, strict=True))
+    return dict(zip(COLUMNS["advise"], values, strict=True))
 
 
 # Findings that the short text shows; the guide asks to take them from the top anyway.

@@ -2,6 +2,7 @@
 
 # No postponed annotations here: Typer would evaluate each of them twice at every start.
 
+import re
 from typing import Annotated
 
 from gpuadvise.cli import completion
@@ -11,14 +12,13 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.options import (
     Cc,
-    EngineName,
+    EngineOptions,
     Get,
     Gpu,
     Live,
-    Scheduler,
     Snapshot,
-    TaskTime,
     Text,
+    Whole,
     pick,
 )
 from gpuadvise.cli.parameters import argument
@@ -88,7 +88,7 @@ def command(
     driver: Annotated[Text, pick("driver")] = None,
     compile_flags: Annotated[Text, pick("compile_flags")] = None,
     ncu: Annotated[Texts, pick("ncu", "Report of Nsight Compute.")] = None,
-    filter: Annotated[Text, pick("filter")] = None,
+    filter: Annotated[re.Pattern[str] | None, pick("filter")] = None,
     with_ncu_rules: Annotated[bool, pick("with_ncu_rules")] = False,
     why: Annotated[bool, pick("why")] = False,
     environment: Annotated[bool, pick("environment")] = False,
@@ -96,9 +96,7 @@ def command(
     cc: Cc = None,
     device: Live = None,
     snapshot: Snapshot = None,
-    engine: EngineName = None,
-    scheduler: Scheduler = None,
-    task_time: TaskTime = None,
+    engine: EngineOptions = EngineOptions(),
     select: Annotated[Texts, pick("select")] = None,
     ignore: Annotated[Texts, pick("ignore")] = None,
     rules: Annotated[Texts, pick("rules")] = None,
@@ -112,7 +110,7 @@ def command(
     ] = None,
     baseline: Annotated[Text, pick("baseline")] = None,
     limit: Annotated[
-        Text, pick("limit", "Most findings to show; 0: all. Text shows 5, data all unless given.")
+        Whole, pick("limit", "Most findings to show; 0: all. Text shows 5, data all unless given.")
     ] = None,
     all_findings: Annotated[
         bool, pick("all", "Every finding, and what was not evaluated.")

@@ -26,11 +26,10 @@ from gpuadvise.cli.advise.judge import (
 )
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
-from gpuadvise.cli.engines import ENGINE_OPTIONS, chosen_engine, with_lost
+from gpuadvise.cli.engines import chosen_engine, with_lost
 from gpuadvise.cli.exits import threshold
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.not_judged import of_tests
-from gpuadvise.cli.options import read
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 
 # Who reads changes nothing of what is said.
-_OUTPUT = ("format", "get", "engine", "scheduler", "task_time")
+_OUTPUT = ("format", "get", "engine")
 # Times are rounded, and profiled ones a little longer.
 _ABOVE = 1.02
 # Of the profiler's rules those that ask for a change; older versions name no kind.
@@ -93,7 +92,7 @@ class Call:
         given = self.given
         evidence = GatheredEvidence(
             flags=given_flags(given),
-            pattern=read("filter", given.get("filter")),
+            pattern=given.get("filter"),
             files=self.many("files"),
             profiles=self.many("ncu"),
             gpu=given.get("gpu"),
@@ -102,7 +101,7 @@ class Call:
             snapshot=given.get("snapshot"),
             environment=bool(given.get("environment")),
             reminders=bool(given.get("all_findings")),
-            engine=chosen_engine(*(given.get(name) for name in ENGINE_OPTIONS)),
+            engine=chosen_engine(given["engine"]),
         )
         live = evidence.device is not None or evidence.snapshot is not None
         if not (
@@ -300,7 +299,7 @@ def _whole(
         why=bool(call.given.get("why")),
         with_profiler_rules=bool(call.given.get("with_ncu_rules")),
         run_verdicts=evidence.run_verdicts,
-        limit=read("limit", call.given.get("limit")),
+        limit=call.given.get("limit"),
         hot=evidence.read.hot_kernels() or tuple(each.kernel for each in reports if each.kernel),
         profiler_rules=tuple(
             sorted(judged.profiler, key=lambda text: -(text[1].estimated_speedup or 0.0))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.cli import options
+from gpuadvise.advisor.transfers.links import Link
+from gpuadvise.advisor.values import CopyAmount
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.bandwidth.answer import BandwidthCase, blocks, input_record, result
 from gpuadvise.cli.bandwidth.request import (
@@ -20,7 +20,7 @@ from gpuadvise.cli.bandwidth.request import (
 from gpuadvise.cli.calibration import NONE, ChosenCalibration, chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import fails_over, fails_under
-from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, named, pick
+from gpuadvise.cli.options import GpuOptions, Share, Text, Whole, named, pick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,32 +38,32 @@ EXAMPLES = """\
 
 
 def command(
-    read: Annotated[Text, pick("read")] = None,
-    write: Annotated[Text, pick("write")] = None,
-    time: Annotated[Text, pick("time")] = None,
+    read: Annotated[Whole, pick("read")] = None,
+    write: Annotated[Whole, pick("write")] = None,
+    time: Annotated[float | None, pick("time")] = None,
     matrix: Annotated[Text, pick("matrix")] = None,
     dtype: Annotated[str, pick("dtype")] = "fp32",
     tensor: Annotated[
         bool | None, pick("tensor", "Of --dtype; its elements have the same size either way.")
     ] = None,
-    copies: Annotated[str, pick("copies")] = "2",
-    clock: Annotated[Text, pick("memory_clock")] = None,
-    bus: Annotated[Text, pick("bus")] = None,
-    data_rate: Annotated[Text, pick("data_rate")] = None,
-    h2d: Annotated[Text, pick("h2d", "One copy to the device, judged by its --time: 1GiB.")] = None,
-    d2h: Annotated[Text, pick("d2h", "One copy to the host, judged by its --time: 1GiB.")] = None,
+    copies: Annotated[int, pick("copies")] = 2,
+    clock: Annotated[float | None, pick("memory_clock")] = None,
+    bus: Annotated[Whole, pick("bus")] = None,
+    data_rate: Annotated[Whole, pick("data_rate")] = None,
+    h2d: Annotated[
+        CopyAmount | None, pick("h2d", "One copy to the device, judged by its --time: 1GiB.")
+    ] = None,
+    d2h: Annotated[
+        CopyAmount | None, pick("d2h", "One copy to the host, judged by its --time: 1GiB.")
+    ] = None,
     pageable: Annotated[bool, pick("pageable")] = False,
-    pcie: Annotated[Text, pick("pcie")] = None,
+    link: Annotated[Link | None, pick("pcie")] = None,
     calibration: Annotated[Text, pick("calibration")] = None,
-    fail_under: Annotated[Text, pick("fail_under")] = None,
-    fail_over: Annotated[Text, pick("fail_over")] = None,
-    gpu: Gpu = None,
-    cc: Cc = None,
-    device: Live = None,
-    snapshot: Snapshot = None,
+    least: Annotated[Share, pick("fail_under")] = None,
+    most: Annotated[Share, pick("fail_over")] = None,
+    gpu: GpuOptions = GpuOptions(),
 ) -> Answer:
     """Print theoretical and effective bandwidth."""
-    least, most = options.read("fail_under", fail_under), options.read("fail_over", fail_over)
     copy = typed_copy(h2d=h2d, d2h=d2h, time=time, pageable=pageable)
     if copy is None:
         moved = traffic(
@@ -75,16 +75,15 @@ def command(
         raise BadInput(
             f"--{copy.direction} is about the link: leave out what is about device memory."
         )
-    link = options.read("pcie", pcie)
     typed = _typed(clock, bus, data_rate)
     notes: Sequence[str] = ()
     stored = ChosenCalibration()
     if typed is None:
-        choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+        choice = gpu.choice()
         chosen, notes = choice.device, choice.notes
         peak = link_peak(chosen, link) if copy else device_peak(chosen)
         stored = chosen_calibration(NONE if calibration else None, choice)
-    elif (gpu, cc, device, snapshot) == (None, None, None, None):
+    elif not gpu.given:
         chosen, peak = None, typed
     else:
         raise BadInput("--memory-clock and --bus stand for a device: name none beside them.")
@@ -109,13 +108,13 @@ def command(
     )
 
 
-def _typed(clock: str | None, bus: str | None, rate: str | None) -> Peak | None:
+def _typed(clock: float | None, bus: int | None, rate: int | None) -> Peak | None:
     """Return the peak of the options' factors, None when there are none; raises BadInput."""
     if (clock, bus, rate) == (None, None, None):
         return None
     if clock is None or bus is None:
         raise BadInput("--memory-clock and --bus go together, and --data-rate with both.")
-    return typed_peak(clock, bus, rate or "2")
+    return typed_peak(clock, bus, rate or 2)
 
 
 def _measured(path: str) -> LinkModel:

@@ -25,6 +25,7 @@ from gpuadvise.cli import options
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.transfers.links import Link
+    from gpuadvise.advisor.values import CopyAmount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +51,8 @@ class Peak:
         return abs(self.derived / self.published - 1) <= AGREEMENT
 
 
-def typed_peak(clock: str, bus: str, rate: str) -> Peak:
+def typed_peak(hertz: float, bits: int, factor: int) -> Peak:
     """Return the peak of the options' factors; raises BadInput."""
-    hertz = options.read("memory_clock", clock)
-    bits = options.read("bus", bus)
-    factor = options.read("data_rate", rate)
     derived = theoretical_bandwidth(hertz, bits, factor)
     return Peak(
         theoretical=derived,
@@ -102,7 +100,7 @@ class TypedCopy:
 
 
 def typed_copy(
-    *, h2d: str | None, d2h: str | None, time: str | None, pageable: bool
+    *, h2d: CopyAmount | None, d2h: CopyAmount | None, time: float | None, pageable: bool
 ) -> TypedCopy | None:
     """Return the copy that the options describe, None without one; raises BadInput."""
     if h2d is None and d2h is None:
@@ -111,14 +109,13 @@ def typed_copy(
         return None
     if h2d is not None and d2h is not None:
         raise BadInput("--h2d and --d2h: one copy at a time has a rate.", hint="Leave one out.")
-    direction, text = (Direction.H2D, h2d) if h2d is not None else (Direction.D2H, d2h)
-    size = options.read(str(direction), text).size
+    direction, copied = (Direction.H2D, h2d) if h2d is not None else (Direction.D2H, d2h)
+    size = copied.size if copied else None
     if not size:
         raise BadInput(f"--{direction} takes a size here: 256MiB.", hint="--time is its time.")
-    seconds = options.read("time", time)
-    if seconds is None:
+    if time is None:
         raise BadInput(f"--{direction} needs the time of the copy.", hint="Give it: --time 20ms.")
-    return TypedCopy(direction=direction, bytes=size, seconds=seconds, pageable=pageable)
+    return TypedCopy(direction=direction, bytes=size, seconds=time, pageable=pageable)
 
 
 def link_peak(device: Device, slot: Link | None) -> Peak:
@@ -164,23 +161,20 @@ class KernelTraffic:
 
 def traffic(
     *,
-    read: str | None,
-    write: str | None,
-    time: str | None,
+    read: int | None,
+    write: int | None,
+    time: float | None,
     matrix: str | None,
     dtype: str,
-    copies: str,
+    copies: int,
 ) -> KernelTraffic:
     """Return what the options say; raises BadInput for half of a measurement."""
     if matrix is not None and (read is not None or write is not None):
         raise BadInput("--matrix gives the bytes: leave out --read and --write.")
-    read_bytes = options.read("read", read)
-    write_bytes = options.read("write", write)
     if matrix is not None:
-        read_bytes, write_bytes = _matrix(matrix, dtype, copies)
-    seconds = options.read("time", time)
-    kernel = KernelTraffic(read_bytes=read_bytes, write_bytes=write_bytes, seconds=seconds)
-    if (seconds is None) != (kernel.moved is None):
+        read, write = _matrix(matrix, dtype, copies)
+    kernel = KernelTraffic(read_bytes=read, write_bytes=write, seconds=time)
+    if (time is None) != (kernel.moved is None):
         raise BadInput(
             "An effective bandwidth needs bytes and a time.",
             hint="Give --read, --write or --matrix together with --time.",
@@ -188,7 +182,7 @@ def traffic(
     return kernel
 
 
-def _matrix(matrix: str, dtype: str, copies: str) -> tuple[int, int]:
+def _matrix(matrix: str, dtype: str, passes: int) -> tuple[int, int]:
     """Return the bytes read and written: half of the passes each, the odd one read."""
     from gpuadvise.advisor.memory.number_types import storage_bytes
     from gpuadvise.advisor.peaks import arithmetic
@@ -196,7 +190,6 @@ def _matrix(matrix: str, dtype: str, copies: str) -> tuple[int, int]:
     rows, columns = options.read("matrix", matrix)
     number_type, _ = arithmetic(options.read("dtype", dtype))
     size = storage_bytes(rows * columns, number_type)
-    passes = options.read("copies", copies)
     if size * passes > LARGEST_BYTES:
         raise BadInput(f"--matrix: {quoted(matrix)} has more than 2^63-1 bytes.")
     return size * (passes - passes // 2), size * (passes // 2)

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import typer  # noqa: TC002 - Typer reads the signature
 
-from gpuadvise.advisor.backends.choose import choose
-from gpuadvise.cli.access.warp import Words
+from gpuadvise.cli.access.warp import WarpOptions
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, lanes_and_banks, result
 from gpuadvise.cli.banks.request import examined, wide_banks
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import fails_under, refuse_undescribed
-from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.options import GpuOptions, Share, Text, Whole, pick
 
 EXAMPLES = """\
   gpuadvise banks --word 4 --stride 32
@@ -28,29 +27,25 @@ _DESCRIBING = ("word", "stride", "tile", "threads", "mask", "indices")
 
 def command(
     ctx: typer.Context,
-    word: Annotated[str, pick("word")] = "4",
+    word: Annotated[int, pick("word")] = 4,
     stride: Annotated[Text, pick("stride")] = None,
-    pad: Annotated[str, pick("pad")] = "0",
+    pad: Annotated[int, pick("pad")] = 0,
     tile: Annotated[Text, pick("tile")] = None,
     walk: Annotated[str, pick("walk")] = "column",
-    threads: Annotated[Text, pick("threads")] = None,
-    mask: Annotated[Text, pick("mask")] = None,
+    threads: Annotated[Whole, pick("threads")] = None,
+    mask: Annotated[Whole, pick("mask")] = None,
     indices: Annotated[Text, pick("indices")] = None,
-    bank_size: Annotated[str, pick("bank_size")] = "4",
+    bank_size: Annotated[int, pick("bank_size")] = 4,
     show: Annotated[bool, pick("show", "Draw lanes and banks in the terminal.")] = False,
     plot: Annotated[Text, pick("plot")] = None,
-    fail_under: Annotated[Text, pick("fail_under")] = None,
-    gpu: Gpu = None,
-    cc: Cc = None,
-    device: Live = None,
-    snapshot: Snapshot = None,
+    least: Annotated[Share, pick("fail_under")] = None,
+    gpu: GpuOptions = GpuOptions(),
 ) -> Answer:
     """Print the degree of the conflict and what ends it."""
-    least = read("fail_under", fail_under)
     if least is not None:
         refuse_undescribed(ctx, _DESCRIBING, "Give --stride, --tile or --indices.")
-    words = Words(word=word, stride=stride, threads=threads, mask=mask, indices=indices)
-    choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    words = WarpOptions(word=word, stride=stride, threads=threads, mask=mask, indices=indices)
+    choice = gpu.choice()
     wide = wide_banks(bank_size, choice.device)
     case = examined(choice.device, words, tile=tile, walk=walk, pad=pad, wide=wide)
     if plot is not None:

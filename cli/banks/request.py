@@ -17,7 +17,7 @@ from gpuadvise.advisor.memory.layouts import (
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.values import whole
-from gpuadvise.cli.access.warp import Words, active, element_bytes, patterns
+from gpuadvise.cli.access.warp import WarpOptions, active, patterns
 from gpuadvise.cli.banks.answer import BanksCase
 from gpuadvise.cli.options import named, read
 
@@ -28,39 +28,36 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 2**16
 
 
-def wide_banks(text: str, device: Device) -> bool:
+def wide_banks(size: int, device: Device) -> bool:
     """Return whether ``--bank-size`` asks for the 8-byte banks of cc 3.x; raises BadInput."""
-    size = read("bank_size", text)
     if size == 8 and device.capability.major != 3:
         raise BadInput(
-            f"--bank-size: {quoted(text)} is not a bank size of compute capability "
+            f"--bank-size: {quoted(str(size))} is not a bank size of compute capability "
             f"{device.capability}.",
             hint="Banks are 4 bytes wide; cc 3.x can switch to 8.",
         )
-    wide: bool = size == 8
-    return wide
+    return size == 8
 
 
 def examined(
-    device: Device, words: Words, *, tile: str | None, walk: str, pad: str, wide: bool
+    device: Device, words: WarpOptions, *, tile: str | None, walk: str, pad: int, wide: bool
 ) -> BanksCase:
     """Return the access that the options describe, its conflicts and what ends them; raises BadInput."""
-    extra = read("pad", pad)
     if tile is None:
-        return _strided(device, words, extra, wide=wide)
+        return _strided(device, words, pad, wide=wide)
     if words.stride is not None or words.indices is not None:
         raise BadInput("--tile gives the addresses: leave out --stride and --indices.")
-    return _tiled(device, words, _tile(tile, words, extra), Walk(read("walk", walk)), wide=wide)
+    return _tiled(device, words, _tile(tile, words, pad), Walk(read("walk", walk)), wide=wide)
 
 
-def _strided(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCase:
-    element, capability = element_bytes(words), device.capability
+def _strided(device: Device, words: WarpOptions, extra: int, *, wide: bool) -> BanksCase:
+    element, capability = words.word, device.capability
     if words.indices is not None:
         return _listed(device, words, extra, wide=wide)
     bare = _elements(words.stride or "1", element)
 
     def padded(pad: int) -> Pattern:
-        return patterns(replace(words, stride=str(bare + pad)))[0]
+        return patterns(words._replace(stride=str(bare + pad)))[0]
 
     pattern = padded(extra)
     rows = SharedTile(rows=WARP_SIZE, columns=max(bare, 1), element_bytes=element)
@@ -74,7 +71,7 @@ def _strided(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCa
     )
 
 
-def _listed(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCase:
+def _listed(device: Device, words: WarpOptions, extra: int, *, wide: bool) -> BanksCase:
     warps = patterns(words)
     if extra:
         raise BadInput("--pad needs rows: --stride or --tile, not --indices.")
@@ -91,7 +88,9 @@ def _listed(device: Device, words: Words, extra: int, *, wide: bool) -> BanksCas
     )
 
 
-def _tiled(device: Device, words: Words, tile: SharedTile, walk: Walk, *, wide: bool) -> BanksCase:
+def _tiled(
+    device: Device, words: WarpOptions, tile: SharedTile, walk: Walk, *, wide: bool
+) -> BanksCase:
     capability = device.capability
 
     def padded(pad: int) -> Pattern:
@@ -116,6 +115,6 @@ def _elements(stride: str, element: int) -> int:
     return stride_in_range
 
 
-def _tile(text: str, words: Words, pad: int) -> SharedTile:
+def _tile(text: str, words: WarpOptions, pad: int) -> SharedTile:
     rows, columns = read("tile", text)
-    return SharedTile(rows=rows, columns=columns, element_bytes=element_bytes(words), pad=pad)
+    return SharedTile(rows=rows, columns=columns, element_bytes=words.word, pad=pad)

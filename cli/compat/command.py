@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from gpuadvise.advisor.backends.choose import VARIABLE, choose
+from gpuadvise.advisor.backends.choose import VARIABLE
 from gpuadvise.advisor.backends.remote_files import located
 from gpuadvise.advisor.binaries.wheel import CODE_SUFFIXES
 from gpuadvise.advisor.errors import BadInput
@@ -15,18 +15,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.compat.answer import every_capability, gpu_answer, matrix_answer, with_names
 from gpuadvise.cli.compat.request import STDIN, driver_for, held_by_all, held_by_each
 from gpuadvise.cli.engines import chosen_engine
-from gpuadvise.cli.options import (
-    Cc,
-    EngineName,
-    Gpu,
-    Live,
-    Scheduler,
-    Snapshot,
-    TaskTime,
-    Text,
-    pick,
-    read,
-)
+from gpuadvise.cli.options import EngineOptions, GpuOptions, Text, pick, read
 from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
@@ -58,13 +47,8 @@ def command(
             complete=completion.words("jit", "fails"),
         ),
     ] = None,
-    gpu: Gpu = None,
-    cc: Cc = None,
-    device: Live = None,
-    snapshot: Snapshot = None,
-    engine: EngineName = None,
-    scheduler: Scheduler = None,
-    task_time: TaskTime = None,
+    gpu: GpuOptions = GpuOptions(),
+    engine: EngineOptions = EngineOptions(),
 ) -> Answer:
     """Say whether the device code in FILE runs on a GPU, and what would mend it."""
     if fail_on is not None and fail_on not in THRESHOLDS:
@@ -73,7 +57,7 @@ def command(
     given = {"files": files, "driver": driver, "fail_on": fail_on, "matrix": all_gpus}
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
-    if all_gpus and any((gpu, cc, device, snapshot)):
+    if all_gpus and any(gpu):
         raise BadInput("--all-gpus is about every GPU.", hint="Leave out the one that is named.")
     if all_gpus and fail_on is not None:
         raise BadInput(
@@ -81,7 +65,7 @@ def command(
             "would pass.",
             hint="Name the GPU: --gpu l4.",
         )
-    choice = None if all_gpus else choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+    choice = None if all_gpus else gpu.choice()
     if choice and choice.assumed:
         if fail_on is not None:
             raise BadInput(
@@ -90,7 +74,7 @@ def command(
             )
         given["matrix"] = True
     one = choice if choice and not choice.assumed else None
-    spread = chosen_engine(engine, scheduler, task_time)
+    spread = chosen_engine(engine)
     if spread is None:
         held = held_by_all(files)
     else:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpuadvise.advisor.backends.choose import VARIABLE
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.devices import choice_of, device_block
+from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.head_start import nvml_knows, of_telemetry
-from gpuadvise.cli.options import Cc, FormatName, Get, Gpu, Live, Snapshot, pick
+from gpuadvise.cli.options import FormatName, Get, GpuOptions, pick
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice, Depth
@@ -28,23 +28,20 @@ _NO_TELEMETRY = "There is no telemetry of this device; only a live GPU gives it.
 
 
 def command(
-    gpu: Gpu = None,
-    cc: Cc = None,
-    device: Live = None,
-    from_file: Snapshot = None,
+    gpu: GpuOptions = GpuOptions(),
     all_gpus: Annotated[bool, pick("all", "Every GPU of this machine.")] = False,
     telemetry: Annotated[bool, pick("telemetry")] = False,
     format: FormatName = Format.TEXT,
     get: Get = None,
 ) -> Answer:
     """Print what one GPU, or every GPU of this machine, is and does."""
-    sources = {"gpu": gpu, "cc": cc, "device": device, "from": from_file}
-    _refuse(sources, all_gpus=all_gpus, telemetry=telemetry)
+    _refuse(gpu.asked(), all_gpus=all_gpus, telemetry=telemetry)
     fields = tuple(get or ())
-    telemetry = telemetry or (gpu is None and cc is None and of_telemetry(fields))
-    options = {**sources, "all": all_gpus, "telemetry": telemetry}
+    telemetry = telemetry or (gpu.gpu is None and gpu.cc is None and of_telemetry(fields))
     depth = _depth(fields, telemetry=telemetry)
-    return _all_gpus(options) if all_gpus else _one_gpu(options, depth)
+    if all_gpus:
+        return _all_gpus({**gpu.asked(), "all": True, "telemetry": telemetry})
+    return _one_gpu(gpu, depth, telemetry=telemetry)
 
 
 def _refuse(options: dict[str, str | None], *, all_gpus: bool, telemetry: bool) -> None:
@@ -64,33 +61,28 @@ def _depth(fields: tuple[str, ...], *, telemetry: bool) -> Depth:
     return Depth.TELEMETRY if telemetry else Depth.FACTS
 
 
-def _one_gpu(options: dict[str, Any], depth: Depth) -> Answer:
+def _one_gpu(named: GpuOptions, depth: Depth, *, telemetry: bool) -> Answer:
     from gpuadvise.advisor.gpu import Gpu, Identity
     from gpuadvise.advisor.snapshot import gpu_record
 
-    choice = choice_of(options, depth)
-    if choice.gpu is None and not _names_one(options):
+    choice = named.choice(depth)
+    # A default one would be passed off as this machine's.
+    if choice.gpu is None and not named.given and not os.environ.get(VARIABLE):
         raise Unavailable(
             " ".join(choice.notes[:-1]) or "This machine has no GPU that answers.",
             hint="--gpu NAME answers from the catalogue; gpuadvise doctor says what is wrong here.",
         )
     gpu = choice.gpu or Gpu(device=choice.device, identity=Identity())
-    missing = (_NO_TELEMETRY,) if options["telemetry"] and gpu.telemetry is None else ()
+    missing = (_NO_TELEMETRY,) if telemetry and gpu.telemetry is None else ()
     return Answer(
         command="device",
         device=device_block(choice.device),
-        input=options,
+        input={**named.asked(), "all": False, "telemetry": telemetry},
         result={**gpu_record(gpu), **_about(choice)},
         rows=[row(gpu_record(gpu))],
         blocks=lambda: _pages().one_gpu(gpu, choice.machine),
         notes=(*choice.notes, *missing),
     )
-
-
-def _names_one(options: dict[str, Any]) -> bool:
-    """Return whether the user named a GPU; a default one would be passed off as this machine's."""
-    named = any(options[name] is not None for name in ("gpu", "cc", "device", "from"))
-    return named or bool(os.environ.get(VARIABLE))
 
 
 def _about(choice: Choice) -> dict[str, Any]:

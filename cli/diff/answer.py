@@ -220,7 +220,7 @@ def _echo(old: KernelsRequest, new: KernelsRequest, gate: Gate) -> dict[str, Any
     return {
         "old": old.files[0],
         "new": new.files[0],
-        **new.device,
+        **new.device.asked(),
         "arch": [target.target for target in new.targets],
         "filter": new.pattern.pattern if new.pattern else None,
         "block": new.block,

@@ -1,7 +1,9 @@
 """``gpuadvise diff``: what changed for each kernel between two builds."""
 
-from __future__ import annotations
+# No postponed annotations here: the signature is read at every start.
 
+import math
+import re
 from typing import Annotated
 
 from gpuadvise.advisor.errors import BadInput
@@ -13,7 +15,7 @@ from gpuadvise.cli.diff.answer import answer, of_file
 from gpuadvise.cli.diff.gate import Gate
 from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.kernels import request as parse
-from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.options import GpuOptions, Share, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
@@ -27,23 +29,22 @@ EXAMPLES = """\
 def command(
     old: Annotated[str, argument("OLD", "What `kernels` or `timeline` reads; -: stdin.")],
     new: Annotated[str, argument("NEW", "The same of the later build or run.")],
-    gpu: options.Gpu = None,
-    cc: options.Cc = None,
-    device: options.Live = None,
-    snapshot: options.Snapshot = None,
+    gpu: GpuOptions = GpuOptions(),
     arch: Annotated[list[str] | None, pick("arch")] = None,
-    name: Annotated[Text, pick("filter")] = None,
-    block: Annotated[Text, pick("block", "Block of every launch: 256 or 16x16.")] = None,
+    name: Annotated[re.Pattern[str] | None, pick("filter")] = None,
+    block: Annotated[
+        tuple[int, int, int] | None, pick("block", "Block of every launch: 256 or 16x16.")
+    ] = None,
     dynamic_smem: Annotated[
-        Text, pick("dynamic_smem", "Dynamic shared memory of every launch.")
+        Whole, pick("dynamic_smem", "Dynamic shared memory of every launch.")
     ] = None,
     fail_on_regression: Annotated[
         bool, pick("fail_on_regression", "Exit 1 when a kernel's tier is worse, or a run slower.")
     ] = False,
     fail_on_spills: Annotated[bool, pick("fail_on_spills")] = False,
-    slower: Annotated[Text, pick("slower")] = None,
+    slower: Annotated[Share, pick("slower")] = None,
     unchanged: Annotated[bool, pick("all", "Every kernel, unchanged ones as well.")] = False,
-    limit: Annotated[Text, pick("limit")] = None,
+    limit: Annotated[Whole, pick("limit")] = None,
     format: Annotated[
         str,
         pick(
@@ -58,12 +59,12 @@ def command(
         raise BadInput("Standard input can be read only once.")
     request = parse.KernelsRequest(
         files=(),
-        device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
+        device=gpu,
         targets=parse.parse_targets(arch or []),
-        pattern=read("filter", name),
-        block=parse.parse_block(block),
-        dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
-        limit=read("limit", limit),
+        pattern=name,
+        block=block and math.prod(block),
+        dynamic_smem=dynamic_smem or 0,
+        limit=limit,
         output=Output(format=format, fields=tuple(get or ())),
     )
     if runs.are_runs(old, new):
@@ -73,7 +74,7 @@ def command(
             *sides,
             unchanged=unchanged,
             fail_on_regression=fail_on_regression,
-            slower=read("slower", slower),
+            slower=slower,
         )
     if slower is not None:
         raise BadInput("--slower is about recorded runs, and these are builds, which have no time.")
@@ -82,7 +83,7 @@ def command(
 
 
 def _refuse_for_runs(
-    arch: list[str] | None, block: Text, dynamic_smem: Text, *, fail_on_spills: bool
+    arch: list[str] | None, block: object, dynamic_smem: object, *, fail_on_spills: bool
 ) -> None:
     """Raise BadInput for options that say nothing about a recorded run."""
     given = {

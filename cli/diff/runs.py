@@ -146,7 +146,7 @@ def answer(
 ) -> Answer:
     """Return what changed from the run of *old* to that of *new*; *slower* is the share that counts."""
     share = NOTICEABLE if slower is None else slower
-    named = any(new.device.values())
+    named = any(new.device)
     choice = new.choice() if named else None
     device = choice.device if choice else None
     mixed = _kind(old.files[0]) != _kind(new.files[0])
@@ -178,7 +178,7 @@ def answer(
         input={
             "old": old.files[0],
             "new": new.files[0],
-            **new.device,
+            **new.device.asked(),
             "filter": pattern.pattern if pattern else None,
             "fail_on_regression": fail_on_regression,
             "slower": slower,

@@ -22,6 +22,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
 )
+from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.device.connections import label
 from gpuadvise.cli.doctor.evaluate import CheckStatus, DoctorCheck
 from gpuadvise.cli.exits import Exit
@@ -45,7 +46,6 @@ _TONES = {
     CheckStatus.IDLE: Tone.FAINT,
     CheckStatus.UNAVAILABLE: Tone.FAINT,
 }
-ROW_COLUMNS = ("gpu", "check", "status", "priority", "message", "action", "reason")
 
 
 def answer(
@@ -82,7 +82,7 @@ def answer(
         input=inputs,
         result=result,
         rows=[_row(check) for check in checks],
-        columns=ROW_COLUMNS,
+        columns=COLUMNS["doctor"],
         findings=[finding_object(finding) for finding in findings],
         blocks=lambda: blocks(machine, software, checks, full=full),
         documents={"github": lambda: workflow_commands(machine, checks)},
@@ -227,15 +227,16 @@ def _check_record(check: DoctorCheck) -> dict[str, Any]:
 
 def _row(check: DoctorCheck) -> dict[str, Any]:
     finding = check.findings[0] if check.findings else None
-    return {
-        "gpu": check.gpu,
-        "check": check.rule.id,
-        "status": str(check.status),
-        "priority": str(finding.priority) if finding else None,
-        "message": finding.message if finding else None,
-        "action": finding.advice.action if finding else None,
-        "reason": check.reason or None,
-    }
+    values = (
+        check.gpu,
+        check.rule.id,
+        str(check.status),
+        str(finding.priority) if finding else None,
+        finding.message if finding else None,
+        finding.advice.action if finding else None,
+        check.reason or None,
+    )
+    return dict(zip(COLUMNS["doctor"], values, strict=True))
 
 
 def blocks(

@@ -9,6 +9,7 @@ from gpuadvise.advisor.fleet.groups import median_rate
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.fleet.evaluate import (
     MachineVerdict,
@@ -30,18 +31,9 @@ if TYPE_CHECKING:
     from gpuadvise.cli.fleet.evaluate import Fault, FleetReport
     from gpuadvise.cli.render.svg import Picture
 
-ROW_COLUMNS = (
-    "host", "gpu", "model", "driver", "temperature_celsius", "power_watts", "power_limit_watts",
-    "ecc_enabled", "ecc_corrected", "ecc_uncorrected", "xids", "pcie_generation",
-    "pcie_generation_max", "pcie_lanes", "pcie_lanes_max", "nvlinks", "nvlinks_up", "verdict",
-    "reasons", "mig", "memory_used_bytes", "memory_total_bytes", "gpu_utilisation",
-    "persistence_mode", "compute_mode", "sm_clock_max_hz", "memory_clock_max_hz",
-    "ecc_corrected_lifetime", "ecc_uncorrected_lifetime", "rows_remapped_corrected",
-    "rows_remapped_uncorrected", "pages_retired_single_bit", "pages_retired_double_bit",
-)  # fmt: skip
 _IDS = ("uuid", "pci_bus_id")
 _READ = tuple(
-    name for name in ROW_COLUMNS if name not in ("host", "gpu", "driver", "verdict", "reasons")
+    name for name in COLUMNS["fleet"] if name not in ("host", "gpu", "driver", "verdict", "reasons")
 )
 _DIGITS = 12
 _NO_READING = "No reading of its GPUs is there, so errors, heat and power were not judged."
@@ -86,7 +78,7 @@ def answer(
         input=inputs,
         result=_result(report, left, with_ids=with_ids),
         rows=_rows(report, with_ids=with_ids),
-        columns=(*ROW_COLUMNS, *(_IDS if with_ids else ())),
+        columns=(*COLUMNS["fleet"], *(_IDS if with_ids else ())),
         blocks=lambda: _blocks(report, len(unread_files), full=full),
         documents={"prometheus": lambda: _metrics(report, len(unread_files))},
         notes=not_judged.notes(left),
@@ -295,6 +287,6 @@ def _rows(report: FleetReport, *, with_ids: bool) -> list[dict[str, Any]]:
                 "reasons": report.why(machine.host, position),
                 **_readings(gpu, with_ids),
             }
-            columns = (*ROW_COLUMNS, *(_IDS if with_ids else ()))
+            columns = (*COLUMNS["fleet"], *(_IDS if with_ids else ()))
             rows.append({column: said[column] for column in columns})
     return rows

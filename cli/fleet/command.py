@@ -10,7 +10,7 @@ from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.options import EngineName, Get, Scheduler, TaskTime, Text, pick, read
+from gpuadvise.cli.options import EngineOptions, Get, Text, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
@@ -45,11 +45,9 @@ def command(
     show_hosts: Annotated[bool, pick("show_hosts")] = False,
     with_ids: Annotated[bool, pick("with_ids", "Leave UUIDs and PCI addresses in.")] = False,
     jobs: Annotated[
-        Text, pick("jobs", "Processes that read the files; up to 4 unless given.")
+        Whole, pick("jobs", "Processes that read the files; up to 4 unless given.")
     ] = None,
-    engine: EngineName = None,
-    scheduler: Scheduler = None,
-    task_time: TaskTime = None,
+    engine: EngineOptions = EngineOptions(),
     measure: Annotated[
         bool, pick("measure", "Without PATH: measure each worker's copies, too.")
     ] = False,
@@ -75,9 +73,9 @@ def command(
     files = located(files or [], SUFFIXES)
     limit = threshold("--fail-on", fail_on)
     patterns = [word.strip() for word in (host or "").split(",") if word.strip()]
-    processes: int = read("jobs", jobs) or min(usable_cores(), _MOST_JOBS)
+    processes: int = jobs or min(usable_cores(), _MOST_JOBS)
     here = Processes(jobs=processes, worth=WORTH_PROCESS, modules=JUDGING)
-    cluster = chosen_engine(engine, scheduler, task_time)
+    cluster = chosen_engine(engine)
     first_day = _day(since)
     machines, left = _gathered(files, patterns, cluster, here, measure=measure, since=first_day)
     # What is written in another form than text may leave the house.

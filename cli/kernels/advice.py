@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.evidence.code import kernel_facts
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.findings import finding_object, not_evaluated_objects
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
@@ -48,9 +49,7 @@ class KernelAdvice:
 
     def columns(self) -> tuple[str, ...]:
         """Return the header of those rows."""
-        from gpuadvise.cli.advise.answer import FINDING_COLUMNS
-
-        return FINDING_COLUMNS
+        return COLUMNS["advise"]
 
     def documents(self) -> dict[str, Callable[[], str]]:
         """Return the findings as annotations, as SARIF and for GitLab, each with its file."""

@@ -448,7 +448,7 @@ def _refuse_rows(request: KernelsRequest) -> None:
 def _echo(request: KernelsRequest) -> dict[str, Any]:
     return {
         "files": list(request.files),
-        **request.device,
+        **request.device.asked(),
         "arch": [target.target for target in request.targets],
         "filter": request.pattern.pattern if request.pattern else None,
         "block": request.block,

@@ -1,6 +1,8 @@
 """``gpuadvise kernels``: resources and occupancy of every kernel in a file."""
 
-from typing import Annotated
+import math
+import re
+from typing import Annotated, Literal
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli import options
@@ -8,7 +10,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.engines import chosen_engine
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.options import EngineOptions, GpuOptions, Share, Text, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
@@ -24,6 +26,12 @@ EXAMPLES = """\
   gpuadvise kernels libfoo.so --fail-under 25% --baseline before.json"""
 
 
+SortOrder = Literal[
+    "matters", "name", "occupancy", "registers", "smem", "stack", "spills", "code_bytes", "code"
+]
+Grouping = Literal["file", "arch", "prefix"]
+
+
 def command(
     files: Annotated[
         list[str],
@@ -32,15 +40,14 @@ def command(
             "Cubin, library, object, wheel, PTX, build log, .cu, folder or kernel cache; -: stdin.",
         ),
     ],
-    gpu: options.Gpu = None,
-    cc: options.Cc = None,
-    device: options.Live = None,
-    snapshot: options.Snapshot = None,
+    gpu: GpuOptions = GpuOptions(),
     arch: Annotated[list[str] | None, pick("arch")] = None,
-    name: Annotated[Text, pick("filter")] = None,
-    block: Annotated[Text, pick("block", "Block of every launch: 256 or 16x16.")] = None,
+    name: Annotated[re.Pattern[str] | None, pick("filter")] = None,
+    block: Annotated[
+        tuple[int, int, int] | None, pick("block", "Block of every launch: 256 or 16x16.")
+    ] = None,
     dynamic_smem: Annotated[
-        Text, pick("dynamic_smem", "Dynamic shared memory of every launch.")
+        Whole, pick("dynamic_smem", "Dynamic shared memory of every launch.")
     ] = None,
     entries: Annotated[bool, pick("list")] = False,
     functions: Annotated[bool, pick("functions")] = False,
@@ -48,39 +55,39 @@ def command(
     driver_check: Annotated[
         bool, pick("driver_check", "Load FILE on a live GPU and compare.")
     ] = False,
-    sort: Annotated[Text, pick("sort")] = None,
-    group_by: Annotated[Text, pick("group_by")] = None,
-    limit: Annotated[Text, pick("limit")] = None,
+    sort: Annotated[SortOrder | None, pick("sort")] = None,
+    group_by: Annotated[Grouping | None, pick("group_by")] = None,
+    limit: Annotated[Whole, pick("limit")] = None,
     fail_under: Annotated[
-        Text, pick("fail_under", "Exit 1 when a kernel's occupancy is below: 50%.")
+        Share, pick("fail_under", "Exit 1 when a kernel's occupancy is below: 50%.")
     ] = None,
     fail_on_spills: Annotated[
         bool, pick("fail_on_spills", "Exit 1 when a kernel spills registers.")
     ] = False,
-    max_regs: Annotated[Text, pick("max_regs")] = None,
+    max_regs: Annotated[Whole, pick("max_regs")] = None,
     baseline: Annotated[
         Text, pick("baseline", "Saved JSON answer; gates excuse what it has.")
     ] = None,
-    jobs: Annotated[Text, pick("jobs")] = None,
-    compiler: Annotated[str, pick("compiler")] = "nvrtc",
+    jobs: Annotated[Whole, pick("jobs")] = None,
+    compiler: Annotated[Literal["nvrtc", "nvcc"], pick("compiler")] = "nvrtc",
     include: Annotated[list[str] | None, pick("include")] = None,
     define: Annotated[list[str] | None, pick("define")] = None,
     what_if: Annotated[bool, pick("what_if")] = False,
-    engine: options.EngineName = None,
-    scheduler: options.Scheduler = None,
-    task_time: options.TaskTime = None,
+    engine: EngineOptions = EngineOptions(),
     format: options.FormatName = Format.TEXT,
     get: options.Get = None,
 ) -> Answer | Exit:
     """List the kernels of FILEs and folders, or with --list the entries."""
     if what_if:
-        if engine is not None:
+        if engine.engine is not None:
             raise BadInput("--engine is not for --what-if, which compiles here.")
         from gpuadvise.cli.whatif.command import command as whatif
 
         return whatif(
-            files, kernel=name, block=block, dynamic_smem=dynamic_smem,
-            arch=",".join(arch) if arch else cc, gpu=gpu, device=device, snapshot=snapshot,
+            files, kernel=name and name.pattern, block=block and str(math.prod(block)),
+            dynamic_smem=dynamic_smem,
+            arch=",".join(arch) if arch else gpu.cc, gpu=gpu.gpu, device=gpu.device,
+            snapshot=gpu.snapshot,
             include=include, define=define,
         )  # fmt: skip
     from gpuadvise.cli.kernels import request as parse
@@ -89,25 +96,25 @@ def command(
     return run(
         parse.KernelsRequest(
             files=parse.parse_files(files),
-            device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
+            device=gpu,
             targets=parse.parse_targets(arch or []),
-            pattern=read("filter", name),
-            block=parse.parse_block(block),
-            dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
+            pattern=name,
+            block=block and math.prod(block),
+            dynamic_smem=dynamic_smem or 0,
             entries_only=entries,
             functions=functions,
             advise=advise,
             driver_check=driver_check,
-            sort=read("sort", sort),
-            group_by=read("group_by", group_by),
-            limit=read("limit", limit),
-            fail_under=read("fail_under", fail_under),
+            sort=sort,
+            group_by=group_by,
+            limit=limit,
+            fail_under=fail_under,
             fail_on_spills=fail_on_spills,
-            max_regs=read("max_regs", max_regs),
+            max_regs=max_regs,
             baseline=baseline,
-            jobs=read("jobs", jobs) or 1,
+            jobs=jobs or 1,
             build=parse.parse_build(compiler, include or [], define or [], files),
             output=Output(format=format, fields=tuple(get or ())),
         ),
-        chosen_engine(engine, scheduler, task_time),
+        chosen_engine(engine),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,15 +12,15 @@ from gpuadvise.advisor.backends.remote_files import located
 from gpuadvise.advisor.binaries.wheel import CODE_SUFFIXES
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.cli.options import named, read
+from gpuadvise.cli.options import named
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.formats import Output
     from gpuadvise.cli.kernels.gate import KernelGate
+    from gpuadvise.cli.options import GpuOptions
 
 STDIN = "-"
 
@@ -31,7 +30,7 @@ class KernelsRequest:
     """The command line of ``gpuadvise kernels`` as values."""
 
     files: tuple[str, ...]
-    device: Mapping[str, str | None]  # --gpu, --cc, --device, --from as given
+    device: GpuOptions
     targets: tuple[Capability, ...]
     pattern: re.Pattern[str] | None
     block: int | None  # threads
@@ -88,17 +87,13 @@ class KernelsRequest:
                     "--baseline excuses nothing by itself.",
                     hint="Add --fail-under, --max-regs or --fail-on-spills.",
                 )
-            asked = {**self.device, "block": self.block, "dynamic_smem": self.dynamic_smem}
+            asked = {**self.device.asked(), "block": self.block, "dynamic_smem": self.dynamic_smem}
             gate.baseline = read_baseline(self.baseline, asked)
         return gate
 
     def choice(self) -> Choice | None:
         """Return the GPU the user named; None: each kernel is answered for its own target."""
-        if all(value is None for value in self.device.values()) and not self.driver_check:
-            return None
-        from gpuadvise.cli.devices import choice_of
-
-        return choice_of(self.device)
+        return self.device.choice() if self.device.given or self.driver_check else None
 
 
 def parse_files(words: list[str]) -> tuple[str, ...]:
@@ -121,7 +116,7 @@ def parse_build(
 ) -> CompilerOptions:
     """Return how source files are compiled; raises BadInput for an unknown compiler."""
     return CompilerOptions(
-        compiler=read("compiler", compiler),
+        compiler=compiler,
         folders=tuple(folders),
         defines=tuple(defines),
         others=tuple(words[_first_option(words) :]),
@@ -132,8 +127,3 @@ def parse_targets(texts: list[str]) -> tuple[Capability, ...]:
     """Return the targets that ``--arch`` names, several of them separated by commas."""
     words = [word for text in texts for word in text.split(",")]
     return tuple(named("--arch", parse_capability, word) for word in words)
-
-
-def parse_block(text: str | None) -> int | None:
-    """Return the threads of ``--block``; raises BadInput."""
-    return None if text is None else math.prod(read("block", text))

@@ -362,7 +362,7 @@ def _left_out(request: KernelsRequest, choice: Choice | None, seen: GatheredItem
     if seen.unmatched:
         reasons.append(f"--filter leaves none of {plural(seen.unmatched, 'kernel')}.")
     if seen.unfit and choice:
-        named = [f"--{name}" for name, value in request.device.items() if value]
+        named = [f"--{name}" for name, value in request.device.asked().items() if value]
         targets = _targets(target.target for target in seen.unfit)
         reasons.append(
             f"{and_list(named) or choice.device.name} leaves none of "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from gpuadvise.advisor.latency import (
     GLOBAL_LATENCY_CYCLES,
@@ -28,7 +28,7 @@ from gpuadvise.advisor.quantity import (
 from gpuadvise.advisor.values import integer, seconds, whole
 from gpuadvise.cli.blocks import Block, Cell, Fact, LabelledFacts, Line, Tone
 from gpuadvise.cli.devices import device_line
-from gpuadvise.cli.options import OPTIONS, named, read
+from gpuadvise.cli.options import OPTIONS, named, pick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,16 +39,15 @@ if TYPE_CHECKING:
 _MOST_PARALLEL = 1024  # a schedule is counted in whole instructions, an average need not be
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options as typed; ``None`` is not given."""
+class LatencyOptions(NamedTuple):
+    """What the warps of an SM do; ``None`` is not given."""
 
-    latency: str | None
-    ilp: str
-    memory_latency: str | None
-    word: str
-    loads: str
-    warps: str | None
+    latency: Annotated[int | None, pick("latency")] = None  # cycles
+    ilp: Annotated[str, pick("ilp")] = "1"
+    memory_latency: Annotated[str | None, pick("memory_latency")] = None
+    word: Annotated[int, pick("word")] = 4  # bytes
+    loads: Annotated[int, pick("loads")] = 1
+    warps: Annotated[int | None, pick("warps")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,31 +115,30 @@ class LatencyCase:
         return wanted / (WARP_SIZE * self.resident)
 
 
-def examined(device: Device, options: Options) -> LatencyCase:
+def examined(device: Device, options: LatencyOptions) -> LatencyCase:
     """Return what the options ask of *device*; raises BadInput."""
     ilp = named("--ilp", whole(1, _MOST_PARALLEL), options.ilp)
-    word = read("word", options.word)
-    loads = read("loads", options.loads)
+    size = options.word * options.loads
     warps, most = options.warps, device.limits.max_warps_per_sm
     cycles, assumed = _cycles(device, options.latency)
     return LatencyCase(
         device=device,
         ilp=ilp,
-        bytes_per_thread=word * loads,
+        bytes_per_thread=size,
         arithmetic=hide_arithmetic(
             device.capability, device.limits, latency_cycles=cycles, parallel_instructions=ilp
         ),
-        memory=_memory(device, options.memory_latency, word * loads),
-        warps=None if warps is None else named("--warps", whole(1, most), warps),
+        memory=_memory(device, options.memory_latency, size),
+        warps=None if warps is None else named("--warps", whole(1, most), str(warps)),
         assumed=assumed,
         idle_latency=options.memory_latency is None,
     )
 
 
-def _cycles(device: Device, text: str | None) -> tuple[int | None, bool]:
+def _cycles(device: Device, given: int | None) -> tuple[int | None, bool]:
     """Return the latency of dependent arithmetic, and whether it is an older capability's."""
-    if text is not None:
-        return read("latency", text), False
+    if given is not None:
+        return given, False
     known = device.limits.arithmetic_latency_cycles
     if known is None and device.capability.major > 7:
         return VOLTA_LATENCY_CYCLES, True

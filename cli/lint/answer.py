@@ -12,6 +12,7 @@ from gpuadvise.advisor.source.text import source_text
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Drawing, Line, Tone
+from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.model import Confidence, Priority, Rule
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from gpuadvise.cli.not_judged import NotJudged
     from gpuadvise.cli.render.svg import Picture
 
-COLUMNS = (
-    "file", "line", "column", "rule", "priority", "kernel", "message", "action", "fixable", "id",
-)  # fmt: skip
 _LINE_NUMBER = 8  # columns before a source line: its number and a bar
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 
@@ -51,7 +49,7 @@ def answer(
         input=inputs,
         result={**_result(read, seen), "not_judged": not_judged.records(left)},
         rows=[_row(diagnostic) for diagnostic in seen],
-        columns=COLUMNS,
+        columns=COLUMNS["lint"],
         findings=findings,
         blocks=lambda: tuple(_blocks(read, seen, whole=not left)),
         notes=(*notes, *said(left)),
@@ -216,7 +214,7 @@ def _row(seen: Diagnostic) -> dict[str, Any]:
         seen.kernel, seen.message, seen.action, bool(seen.edits),
         finding_id(rule_of(seen.rule).id, seen.file, seen.kernel),
     )  # fmt: skip
-    return dict(zip(COLUMNS, values, strict=True))
+    return dict(zip(COLUMNS["lint"], values, strict=True))
 
 
 def _result(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> dict[str, Any]:

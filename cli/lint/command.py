@@ -26,7 +26,7 @@ from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.lint.answer import answer, meets, said, verdict
 from gpuadvise.cli.lint.file_rules import FileRules, names_in
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source, processes, sources
-from gpuadvise.cli.options import EngineName, Get, Scheduler, TaskTime, Text, pick, read
+from gpuadvise.cli.options import EngineOptions, Get, Text, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
@@ -69,17 +69,16 @@ def command(
     fix: Annotated[bool, pick("fix")] = False,
     diff: Annotated[bool, pick("diff")] = False,
     jobs: Annotated[
-        Text, pick("jobs", "Processes that read the files; one for each core unless given.")
+        Whole, pick("jobs", "Processes that read the files; one for each core unless given.")
     ] = None,
     no_cache: Annotated[bool, pick("no_cache")] = False,
     watch: Annotated[
-        Text, pick("watch", "Look after this time, again and again, for files that changed: 1s.")
+        float | None,
+        pick("watch", "Look after this time, again and again, for files that changed: 1s."),
     ] = None,
     runtime: Annotated[bool, pick("runtime")] = False,
     output: Annotated[Text, pick("output")] = None,
-    engine: EngineName = None,
-    scheduler: Scheduler = None,
-    task_time: TaskTime = None,
+    engine: EngineOptions = EngineOptions(),
     format: Annotated[
         str, pick("format", "text, json, ndjson, csv, markdown, html, sarif, github or gitlab.")
     ] = Format.TEXT,
@@ -105,7 +104,7 @@ def command(
                 "--diff": diff,
                 "--since": since,
                 "--jobs": jobs,
-                "--engine": engine,
+                "--engine": engine.engine,
                 "--watch": watch,
             }
         )
@@ -119,8 +118,8 @@ def command(
             raise BadInput(
                 "--fix writes files of this machine alone.", hint="--diff says what to change."
             )
-    spread = chosen_engine(engine, scheduler, task_time)
-    engine_of_files = spread or processes(read("jobs", jobs))
+    spread = chosen_engine(engine)
+    engine_of_files = spread or processes(jobs)
     cache = None if no_cache or spread else cache_folder()
 
     def linted(rules: FileRules) -> Linted:
@@ -155,7 +154,7 @@ def command(
         return watch_files(
             lambda: judged(replace(rules, _settings={}, _rules={})),
             files,
-            read("watch", watch),
+            watch,
             shown,
         )
     if fix or diff:

@@ -14,7 +14,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Line, Tone
 from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.options import Live, Text, pick, read
+from gpuadvise.cli.options import Live, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def command(
         ),
     ],
     quick: Annotated[bool, pick("quick")] = False,
-    word: Annotated[Text, pick("word", "Of bandwidth: words of 4, 8 or 16 bytes alone.")] = None,
+    word: Annotated[Whole, pick("word", "Of bandwidth: words of 4, 8 or 16 bytes alone.")] = None,
     save: Annotated[bool, pick("save")] = False,
     device: Live = None,
 ) -> Answer | Exit:
@@ -75,13 +75,12 @@ def command(
     )  # fmt: skip
 
 
-def _word(subject: str, text: str | None) -> int | None:
+def _word(subject: str, size: int | None) -> int | None:
     """Return the bytes of ``--word``; raises BadInput where there are no such words."""
-    if text is None:
+    if size is None:
         return None
     from gpuadvise.advisor.backends.measure.bandwidth import WORDS
 
-    size: int = read("word", text)
     if size not in WORDS or subject != "bandwidth":
         raise BadInput("--word takes 4, 8 or 16, and only bandwidth has words.")
     return size

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
+    from gpuadvise.cli.occupancy.command import OccupancyRequest
     from gpuadvise.cli.occupancy.evaluate import OccupancyCase
-    from gpuadvise.cli.occupancy.request import OccupancyRequest
     from gpuadvise.cli.render.svg import Picture
 
 
@@ -126,7 +126,7 @@ def answer(request: OccupancyRequest) -> Answer:
     threshold = request.verdict
     if request.texts["block"] is not None:
         question(request.texts, flag)  # what is wrong with it is said before a GPU is asked
-    choice = request.choice()
+    choice = request.gpu.choice()
     launch = question_with_block(request.texts, flag, choice.device.limits)
     case, check, remarks = examined(choice.device, launch), None, choice.notes
     if request.driver_check or (case.clusters and choice.gpu):
@@ -158,7 +158,7 @@ def answer(request: OccupancyRequest) -> Answer:
         input=echo(launch),
         result=fields,
         blocks=blocks,
-        rows=[flat(fields)] if request.output.format == Format.CSV else None,
+        rows=[flat(fields)] if request.format == Format.CSV else None,
         notes=remarks,
         failed=notes,
         exit=code,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.occupancy.batch_input import BatchRow
-    from gpuadvise.cli.occupancy.request import OccupancyRequest
+    from gpuadvise.cli.occupancy.command import OccupancyRequest
 
     Writer = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 
@@ -91,9 +91,9 @@ def run(request: OccupancyRequest, path: str) -> Exit:
 
     Raises BadInput if nothing can be read at all.
     """
-    if request.output.format not in FORMATS:
+    if request.format not in FORMATS:
         raise BadInput(
-            f"--format {quoted(request.output.format)} is not a format of --batch.",
+            f"--format {quoted(request.format)} is not a format of --batch.",
             hint="Use csv or ndjson; without --format the answer has the form of the input.",
         )
     session = BatchSession(request)
@@ -108,7 +108,7 @@ class BatchSession:
 
     def __init__(self, request: OccupancyRequest) -> None:
         self._request = request
-        self._threshold = request.threshold or 0.0
+        self._threshold = request.least or 0.0
         self._defaults = [(key, text) for key, text in request.texts.items() if text is not None]
         self._read: Callable[[str], BatchRow] | None = None
         self._write: Writer
@@ -137,7 +137,7 @@ class BatchSession:
             self._bad += 1
             bad = f"line {number}: {error.message}"
             complain(bad)
-            github = self._request.output.format == GITHUB
+            github = self._request.format == GITHUB
             return annotation("error", "gpuadvise occupancy", bad) if github else ""
 
     def verdict(self) -> Exit:
@@ -148,7 +148,7 @@ class BatchSession:
             least = show_share(self._threshold)
             below = f"{plural(self._below, 'line')} below --fail-under {least}."
             note(below)
-            if self._request.output.format == GITHUB:
+            if self._request.format == GITHUB:
                 stream([annotation("error", "gpuadvise occupancy", below)])
         if self._bad:
             return Exit.BAD_INPUT
@@ -178,7 +178,7 @@ class BatchSession:
         return ""
 
     def _format(self, own: Format) -> str:
-        chosen = self._request.output.format
+        chosen = self._request.format
         return own if chosen == Format.TEXT else chosen
 
     def _answered(self, row: BatchRow) -> str:
@@ -210,7 +210,7 @@ class BatchSession:
         slow. Raises it where the options are wrong.
         """
         try:
-            choice = _of_line(**dict(texts)) if texts else self._request.choice()
+            choice = _of_line(**dict(texts)) if texts else self._request.gpu.choice()
         except BadInput as error:
             if not texts:
                 raise

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.occupancy.tiers import Tier
-    from gpuadvise.cli.occupancy.request import LaunchRequest, OccupancyRequest
+    from gpuadvise.cli.occupancy.command import OccupancyRequest
+    from gpuadvise.cli.occupancy.request import LaunchRequest
 
 # More launches are a slip of the keyboard: their CSV would take gigabytes.
 _MOST_LAUNCHES = 100_000_000
@@ -87,10 +88,10 @@ def run(request: OccupancyRequest) -> Answer | Exit:
 
 
 def _understood(request: OccupancyRequest) -> GridCase:
-    by = sweep_axes(request.sweep)
+    by = sweep_axes(request.sweep or ())
     given = {axis.value: request.texts[axis] or "1" for axis, _ in by}
     launch = question({**request.texts, **given}, flag)
-    choice = request.choice()
+    choice = request.gpu.choice()
     limits = choice.device.limits
     axes = tuple(
         (axis.field, values or everything(limits, launch.launch, axis)) for axis, values in by

@@ -5,24 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
-from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.values import LARGEST_LAUNCH
-from gpuadvise.cli.exits import fails_under
-from gpuadvise.cli.formats import Format
-from gpuadvise.cli.options import OPTIONS, named, read
+from gpuadvise.cli.options import OPTIONS, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
-    from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.limits import Limits
-    from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.cli.exits import Exit
-    from gpuadvise.cli.formats import Output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,69 +145,6 @@ NEEDED = (
     ("regs", "registers", "the registers per thread, as the compiler's -v log prints them"),
     ("block", "threads", "the threads per block, as 256 or 16x16"),
 )
-
-
-class OccupancyRequest(NamedTuple):  # made at every start, in an eighth of a dataclass's time
-    """The options of one call; texts are as the user wrote them."""
-
-    texts: Mapping[str, str | None]
-    device: Mapping[str, str | None]
-    sweep: tuple[str, ...]
-    show: bool
-    plot: str | None
-    all_cc: bool
-    batch: str | None
-    fail_under: str | None
-    driver_check: bool
-    output: Output
-
-    def check(self) -> None:
-        """Refuse options that do not go together; raises BadInput."""
-        single = {
-            "--driver-check": self.driver_check,
-            "--show": self.show,
-            "--plot": self.plot is not None,
-        }
-        many = {
-            "--sweep": bool(self.sweep),
-            "--all-cc": self.all_cc,
-            "--batch": self.batch is not None,
-        }
-        wanted = [name for name, given in many.items() if given]
-        if len(wanted) > 1:
-            raise BadInput(f"{and_list(wanted)} do not go together.")
-        for name, given in single.items():
-            drawn = name in ("--show", "--plot") and wanted == ["--sweep"]
-            if given and wanted and not drawn:
-                raise BadInput(f"{name} and {wanted[0]} do not go together.")
-        self._check_one_answer(wanted)
-
-    def _check_one_answer(self, wanted: list[str]) -> None:
-        if self.show and self.output.format not in (Format.TEXT, Format.MARKDOWN, Format.HTML):
-            raise BadInput("--show draws text; a table of the sweep needs no --show.")
-        if self.fail_under is not None and self.sweep:
-            raise BadInput("--fail-under judges one launch, not a --sweep.")
-        if self.batch is not None and self.output.fields:
-            raise BadInput("--get takes a field of one answer, not of a --batch.")
-        if self.all_cc and any(self.device.values()):
-            raise BadInput("--all-cc is about every capability; name no device with it.")
-
-    def choice(self) -> Choice:
-        """Return the device that the options name; raises BadInput or Unavailable."""
-        from gpuadvise.cli.devices import choice_of
-
-        return choice_of(self.device)
-
-    @property
-    def threshold(self) -> float | None:
-        """The least occupancy that passes, 0 to 1; raises BadInput."""
-        least: float | None = read("fail_under", self.fail_under)
-        return least
-
-    def verdict(self, occupancies: Iterable[Occupancy]) -> tuple[Exit, Sequence[str]]:
-        """Return the exit code for *occupancies*, and a note if one is below the threshold."""
-        lowest = min(answer.occupancy for answer in occupancies)
-        return fails_under("occupancy", lowest, self.threshold)
 
 
 def flat(row: Mapping[str, Any]) -> dict[str, Any]:

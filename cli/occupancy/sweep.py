@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
-    from gpuadvise.cli.occupancy.request import OccupancyRequest
+    from gpuadvise.cli.occupancy.command import OccupancyRequest
     from gpuadvise.cli.render.svg import Picture
 
 
@@ -274,11 +274,11 @@ def _cells(occupancy: Occupancy) -> tuple[Cell, ...]:
 
 def sweep_answer(request: OccupancyRequest) -> Answer:
     """Return the answer; the swept option need not be given. Raises BadInput or Unavailable."""
-    ((by, values),) = sweep_axes(request.sweep)
+    ((by, values),) = sweep_axes(request.sweep or ())
     given = request.texts[by] is not None
     texts = request.texts if given else {**request.texts, by.value: "1"}
     launch = question(texts, flag)
-    choice = request.choice()
+    choice = request.gpu.choice()
     points = swept(choice.device.limits, launch.launch, by, values)
     table = rows(points, by)
 
@@ -306,7 +306,7 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
         input={**echo(launch), by.value: None if not given else echo(launch)[by], "sweep": by},
         result={"sweep": table},
         blocks=blocks,
-        rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
+        rows=[flat(row) for row in table] if request.format == Format.CSV else table,
         notes=choice.notes,
         pictures=lambda: [staircase(points, by, own)],
     )
@@ -429,7 +429,7 @@ def all_cc_answer(request: OccupancyRequest) -> Answer:
         input=echo(launched),
         result={"sweep": table},
         blocks=lambda: capabilities(answers),
-        rows=[flat(row) for row in table] if request.output.format == Format.CSV else table,
+        rows=[flat(row) for row in table] if request.format == Format.CSV else table,
         failed=notes,
         exit=code,
     )

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.transfers.links import (
     PAGEABLE_D2H_RATE,
     PAGEABLE_H2D_RATE,
+    Link,
     default_link_model,
 )
+from gpuadvise.advisor.transfers.overlap import MOST_STREAMS
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 from gpuadvise.advisor.values import CopyAmount, seconds
 from gpuadvise.cli.calibration import NONE
-from gpuadvise.cli.options import named, read
+from gpuadvise.cli.options import named, pick
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.timelines.timeline import Timeline
-    from gpuadvise.advisor.transfers.links import Link, LinkModel
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 # What the guide's two formulas leave out.
 _IDEAL: dict[str, Any] = {
@@ -37,41 +39,68 @@ _IDEAL: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """Options that replace parameters of the link model, as typed; ``None`` is not given."""
+class StagingOptions(NamedTuple):
+    """The copies and the kernel, and how they are spread over streams; ``None`` is not given."""
 
-    pcie: str | None = None
-    rate: str | None = None
-    per_op: str | None = None
-    copy_latency: str | None = None
-    duplex: str | None = None
-    engines: str | None = None
-    calibration: str | None = None
-    ideal: bool = False
+    kernel: Annotated[str | None, pick("kernel_time")] = None
+    h2d: Annotated[CopyAmount | None, pick("h2d")] = None
+    d2h: Annotated[CopyAmount | None, pick("d2h")] = None
+    streams: Annotated[int | None, pick("streams", "Predict this many streams.")] = None
+    chunks: Annotated[int | None, pick("chunks")] = None
+    most: Annotated[int, pick("max_streams")] = MOST_STREAMS
+    granularity: Annotated[int, pick("granularity")] = 256  # bytes
+    pageable: Annotated[bool, pick("pageable")] = False
+
+    def given(self) -> dict[str, object]:
+        """Return what a recorded run would say itself, None where it is not typed."""
+        return {
+            "--h2d": self.h2d,
+            "--kernel": self.kernel,
+            "--d2h": self.d2h,
+            "--pageable": self.pageable or None,
+        }
+
+    def pieces(self) -> int | None:
+        """Return the number of ``--chunks``; raises BadInput where there are fewer than streams."""
+        if self.chunks and (self.streams is None or self.chunks < self.streams):
+            raise BadInput("--chunks needs --streams, and at least as many chunks as streams.")
+        return self.chunks
+
+    def work(self) -> StagedWork:
+        """Return the work that the options describe; raises BadInput."""
+        if self.kernel is None:
+            raise BadInput(
+                "--kernel is missing.", hint="Give the time of the kernel: --kernel 5ms."
+            )
+        to_device, to_host = self.h2d or CopyAmount(), self.d2h or CopyAmount()
+        if not any((*to_device, *to_host)):
+            raise BadInput("There is nothing to overlap.", hint="Give --h2d, --d2h or both.")
+        return StagedWork(
+            kernel_seconds=named("--kernel", seconds, self.kernel),
+            h2d_bytes=to_device.size,
+            h2d_seconds=to_device.seconds,
+            d2h_bytes=to_host.size,
+            d2h_seconds=to_host.seconds,
+            pageable=self.pageable,
+        )
+
+
+class LinkOptions(NamedTuple):
+    """What replaces parameters of the link model; ``None`` is not given."""
+
+    pcie: Annotated[Link | None, pick("pcie")] = None
+    rate: Annotated[float | None, pick("rate")] = None
+    per_op: Annotated[float | None, pick("per_op")] = None
+    copy_latency: Annotated[float | None, pick("copy_latency")] = None
+    duplex: Annotated[float | None, pick("duplex")] = None
+    engines: Annotated[int | None, pick("engines")] = None
+    ideal: Annotated[bool, pick("ideal")] = False
+    calibration: Annotated[str | None, pick("calibration")] = None
 
     @property
     def link_given(self) -> bool:
         """Whether the options give the rates of the link."""
         return any((self.pcie, self.rate, self.calibration not in (None, NONE)))
-
-
-def work(*, h2d: str | None, kernel: str | None, d2h: str | None, pageable: bool) -> StagedWork:
-    """Return the work that the options describe; raises BadInput."""
-    if kernel is None:
-        raise BadInput("--kernel is missing.", hint="Give the time of the kernel: --kernel 5ms.")
-    to_device = read("h2d", h2d) or CopyAmount()
-    to_host = read("d2h", d2h) or CopyAmount()
-    if not any((*to_device, *to_host)):
-        raise BadInput("There is nothing to overlap.", hint="Give --h2d, --d2h or both.")
-    return StagedWork(
-        kernel_seconds=named("--kernel", seconds, kernel),
-        h2d_bytes=to_device.size,
-        h2d_seconds=to_device.seconds,
-        d2h_bytes=to_host.size,
-        d2h_seconds=to_host.seconds,
-        pageable=pageable,
-    )
 
 
 def timeline_of_copies(path: str, typed: Mapping[str, object]) -> tuple[Timeline, list[str]]:
@@ -113,7 +142,9 @@ def staged_as_traced(timeline: Timeline, link: LinkModel) -> TracedStaging:
     return staging
 
 
-def model(device: Device | None, changes: Changes, measured: LinkModel | None = None) -> LinkModel:
+def model(
+    device: Device | None, changes: LinkOptions, measured: LinkModel | None = None
+) -> LinkModel:
     """Return the link model of *device* or of the calibration, with the changes applied.
 
     *measured* is what was saved for this GPU; what the options give goes before it. Raises BadInput.
@@ -122,7 +153,7 @@ def model(device: Device | None, changes: Changes, measured: LinkModel | None = 
         raise BadInput("--pcie gives the link's rates: leave out --rate and --calibration.")
     link = measured or default_link_model(device)
     if changes.pcie is not None:
-        link = _in_slot(link, read("pcie", changes.pcie))
+        link = _in_slot(link, changes.pcie)
     if changes.calibration not in (None, NONE):
         from gpuadvise.advisor.backends.user_files import read_calibration
 
@@ -144,19 +175,17 @@ def _in_slot(model: LinkModel, link: Link) -> LinkModel:
     )
 
 
-def _replaced(changes: Changes) -> dict[str, Any]:
+def _replaced(changes: LinkOptions) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if changes.rate is not None:
-        rate = read("rate", changes.rate)
-        given |= {"h2d_rate": rate, "d2h_rate": rate, "source": "you"}
-        given |= {"pageable_h2d_rate": rate, "pageable_d2h_rate": rate}
+        given |= {"h2d_rate": changes.rate, "d2h_rate": changes.rate, "source": "you"}
+        given |= {"pageable_h2d_rate": changes.rate, "pageable_d2h_rate": changes.rate}
     if changes.per_op is not None:
-        cost = read("per_op", changes.per_op)
-        given |= {"copy_cost": cost, "launch_cost": cost}
+        given |= {"copy_cost": changes.per_op, "launch_cost": changes.per_op}
     if changes.copy_latency is not None:
-        given["copy_latency"] = read("copy_latency", changes.copy_latency)
+        given["copy_latency"] = changes.copy_latency
     if changes.duplex is not None:
-        given["duplex_slowdown"] = read("duplex", changes.duplex)
+        given["duplex_slowdown"] = changes.duplex
     if changes.engines is not None:
-        given |= {"engines": read("engines", changes.engines), "engines_source": "you"}
+        given |= {"engines": changes.engines, "engines_source": "you"}
     return given

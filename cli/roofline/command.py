@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpuadvise.advisor.backends.choose import choose
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.cli import not_judged
@@ -15,7 +14,7 @@ from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_over, fails_under
 from gpuadvise.cli.not_judged import NotJudged
-from gpuadvise.cli.options import Cc, Gpu, Live, Snapshot, Text, pick, read
+from gpuadvise.cli.options import GpuOptions, Share, Text, pick
 from gpuadvise.cli.roofline.answer import blocks, result, rows
 from gpuadvise.cli.roofline.request import (
     Placed,
@@ -26,7 +25,6 @@ from gpuadvise.cli.roofline.request import (
     known_name,
     placed,
     profiled,
-    roofs,
     typed,
 )
 
@@ -46,13 +44,13 @@ EXAMPLES = """\
 
 
 def command(
-    flops: Annotated[Text, pick("flops")] = None,
-    moved: Annotated[Text, pick("bytes")] = None,
-    time: Annotated[Text, pick("time")] = None,
+    flops: Annotated[float | None, pick("flops")] = None,
+    moved: Annotated[float | None, pick("bytes")] = None,
+    time: Annotated[float | None, pick("time")] = None,
     dtype: Annotated[str, pick("dtype")] = "fp32",
     tensor: Annotated[bool | None, pick("tensor")] = None,
-    peak: Annotated[Text, pick("peak")] = None,
-    bandwidth: Annotated[Text, pick("bandwidth")] = None,
+    peak: Annotated[float | None, pick("peak")] = None,
+    bandwidth: Annotated[float | None, pick("bandwidth")] = None,
     describe: Annotated[Text, pick("describe")] = None,
     ncu: Annotated[Text, pick("ncu", "Launches of an Nsight Compute CSV, page raw.")] = None,
     show: Annotated[bool, pick("show", "Draw the chart in the terminal.")] = False,
@@ -60,16 +58,12 @@ def command(
     calibration: Annotated[
         Text, pick("calibration", "Roofs that were reached: a saved `measure` (JSON), or none.")
     ] = None,
-    fail_under: Annotated[Text, pick("fail_under")] = None,
-    fail_over: Annotated[Text, pick("fail_over")] = None,
-    gpu: Gpu = None,
-    cc: Cc = None,
-    device: Live = None,
-    snapshot: Snapshot = None,
+    least: Annotated[Share, pick("fail_under")] = None,
+    most: Annotated[Share, pick("fail_over")] = None,
+    gpu: GpuOptions = GpuOptions(),
 ) -> Answer:
     """Print intensity, ridge point, attainable rate and bound."""
-    least, most = read("fail_under", fail_under), read("fail_over", fail_over)
-    given = roofs(peak, bandwidth, tensor=tensor)
+    given = Roofs(peak=peak, bandwidth=bandwidth, tensor=tensor)
     notes: tuple[str, ...] = ()
     damaged = False
     if ncu is None:
@@ -79,9 +73,9 @@ def command(
         report = profiled(ncu)
         workloads, notes = report.workloads, (*_left_out(report), *damage_notes(report.damage))
         damaged = bool(report.damage)
-        if (gpu, cc, device, snapshot) == (None, None, None, None):
-            gpu = known_name(report.device)
-    choice = choose(gpu=gpu, cc=cc, device=device, from_file=snapshot)
+        if not gpu.given:
+            gpu = GpuOptions(gpu=known_name(report.device))
+    choice = gpu.choice()
     if ncu is not None:
         from gpuadvise.advisor.evidence.launches import other_gpu_note
 
@@ -147,7 +141,7 @@ def _lacking(uncounted: Sequence[str]) -> list[str]:
 
 
 def _workloads(
-    describe: str | None, flops: str | None, moved: str | None, dtype: str, time: str | None
+    describe: str | None, flops: float | None, moved: float | None, dtype: str, time: float | None
 ) -> list[Workload]:
     if describe is not None:
         if flops is not None or moved is not None or time is not None:
@@ -161,7 +155,7 @@ def _workloads(
     return [typed(flops, moved, dtype, time)]
 
 
-def _refuse_beside_ncu(*options: str | None) -> None:
+def _refuse_beside_ncu(*options: object) -> None:
     if any(option is not None for option in options):
         raise BadInput("--ncu gives the kernels: leave out --describe, --flops, --bytes, --time.")
 

@@ -64,16 +64,16 @@ class Placed:
     moves: tuple[Move, ...]
 
 
-def typed(flops: str, moved: str, dtype: str, time: str | None) -> Workload:
+def typed(flops: float, moved: float, dtype: str, time: float | None) -> Workload:
     """Return the kernel that the options describe; raises BadInput."""
     number_type, tensor = arithmetic(read("dtype", dtype))
     return Workload(
         name=None,
-        flops=read("flops", flops),
-        bytes=read("bytes", moved),
+        flops=flops,
+        bytes=moved,
         number_type=number_type,
         tensor=tensor,
-        seconds=read("time", time),
+        seconds=time,
     )
 
 
@@ -146,15 +146,6 @@ def known_name(name: str | None) -> str | None:
         return name and find(name).name
     except BadInput:
         return None
-
-
-def roofs(peak: str | None, bandwidth: str | None, *, tensor: bool | None) -> Roofs:
-    """Return the roofs that the options give; raises BadInput."""
-    return Roofs(
-        peak=read("peak", peak),
-        bandwidth=read("bandwidth", bandwidth),
-        tensor=tensor,
-    )
 
 
 def placed(device: Device, workload: Workload, roofs: Roofs) -> Placed:

@@ -22,7 +22,7 @@ from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.cli.emit import complain, note
 from gpuadvise.cli.exits import Exit
-from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.options import Text, pick
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ EXAMPLES = """\
 
 def command(
     program: Annotated[list[str], argument("-- COMMAND...", "The program and its arguments.")],
-    warmup: Annotated[Text, pick("warmup")] = None,
-    steps: Annotated[Text, pick("steps")] = None,
+    warmup: Annotated[int | None, pick("warmup")] = None,
+    steps: Annotated[int | None, pick("steps")] = None,
     stacks: Annotated[bool, pick("stacks")] = False,
     keep: Annotated[Text, pick("keep")] = None,
 ) -> Exit:
     """Run COMMAND, record it, and say on stderr where its time went; its exit code stays."""
     recipe = Recipe(
-        warmup=read("warmup", warmup) or Recipe().warmup,
-        steps=read("steps", steps) or Recipe().steps,
+        warmup=warmup or Recipe().warmup,
+        steps=steps or Recipe().steps,
         stacks=stacks,
     )
     kept = None if keep is None else _checked(keep)

@@ -10,6 +10,7 @@ from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.gpus import likely_gpus
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
+from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.timeline import communication, lanes, operators, ranks, text
@@ -65,7 +66,7 @@ def answer(
     return Answer(
         command="timeline",
         device=device_block(device) if device else None,
-        input={"files": list(request.files), **request.device},
+        input={"files": list(request.files), **request.device.asked()},
         result={
             **timeline_record(first, kept),
             "others": [timeline_record(case, kept) for case in cases[1:]],
@@ -84,7 +85,7 @@ def answer(
             "operators": None if listed is None else operators.record(listed, device, kept),
         },
         rows=kernels,
-        columns=KERNEL_COLUMNS,
+        columns=COLUMNS["timeline"],
         blocks=lambda: text.blocks(
             cases,
             top=_TEXT_LISTS if request.limit is None else request.limit,
@@ -191,13 +192,6 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
     }
 
 
-KERNEL_COLUMNS = (
-    "name", "calls", "seconds", "share", "median_seconds", "longest_seconds", "grid", "block",
-    "cluster", "registers", "static_smem", "dynamic_smem", "local_memory", "occupancy",
-    "limiters", "blocks_per_sm", "waves", "streams", "in_graphs", "reported_occupancy",
-)  # fmt: skip
-
-
 def kernel_record(kernel: TracedKernel, line: Timeline) -> dict[str, Any]:
     """Return a kernel in one launch shape; *share* is its time of the span."""
     shape, resident = kernel.shape, kernel.occupancy
@@ -223,7 +217,7 @@ def kernel_record(kernel: TracedKernel, line: Timeline) -> dict[str, Any]:
         kernel.in_graphs,
         shape.reported_occupancy,
     )
-    return dict(zip(KERNEL_COLUMNS, values, strict=True))
+    return dict(zip(COLUMNS["timeline"], values, strict=True))
 
 
 def _dims(dims: tuple[int, int, int] | None) -> list[int] | None:

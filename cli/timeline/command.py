@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from gpuadvise.advisor.timelines.case import balance_of
-from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.engines import chosen_engine, with_lost
 from gpuadvise.cli.not_judged import NotJudged
-from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.options import EngineOptions, GpuOptions, Share, Text, Whole, pick
 from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.timeline.answer import answer
 from gpuadvise.cli.timeline.request import (
     TimelineRequest,
-    chosen_device,
     operators_of,
     parse_files,
     timelines_by,
@@ -38,34 +36,29 @@ def command(
         ),
     ],
     limit: Annotated[
-        Text, pick("limit", "Most kernels to list; 0: all. Text lists 10, data all unless given.")
+        Whole, pick("limit", "Most kernels to list; 0: all. Text lists 10, data all unless given.")
     ] = None,
     operators: Annotated[bool, pick("operators")] = False,
     show: Annotated[
         bool, pick("show", "Draw when kernels and copies ran and the host waited.")
     ] = False,
     plot: Annotated[Text, pick("plot")] = None,
-    fail_under: Annotated[Text, pick("fail_under")] = None,
-    gpu: options.Gpu = None,
-    cc: options.Cc = None,
-    device: options.Live = None,
-    snapshot: options.Snapshot = None,
-    engine: options.EngineName = None,
-    scheduler: options.Scheduler = None,
-    task_time: options.TaskTime = None,
+    least_busy: Annotated[Share, pick("fail_under")] = None,
+    gpu: GpuOptions = GpuOptions(),
+    engine: EngineOptions = EngineOptions(),
 ) -> Answer:
     """Say where the time of each FILE went; --gpu names a GPU that the file does not."""
     request = TimelineRequest(
         files=parse_files(files),
-        device={"gpu": gpu, "cc": cc, "device": device, "from": snapshot},
-        limit=read("limit", limit),
+        device=gpu,
+        limit=limit,
         show=show,
         operators=operators,
-        least_busy=read("fail_under", fail_under),
+        least_busy=least_busy,
     )
-    asked = chosen_device(request.device)
+    asked = gpu.choice().device if gpu.given else None
     left: list[NotJudged] = []
-    spread = chosen_engine(engine, scheduler, task_time)
+    spread = chosen_engine(engine)
     if spread is None:
         cases = list(timelines_in(request.files, asked))
     else:

@@ -15,13 +15,14 @@ from gpuadvise.advisor.timelines.signatures import SUFFIXES
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.cli.not_judged import NotJudged
+    from gpuadvise.cli.options import GpuOptions
 
 STDIN = "-"
 
@@ -31,7 +32,7 @@ class TimelineRequest:
     """The command line of ``gpuadvise timeline`` as values."""
 
     files: tuple[str, ...]
-    device: Mapping[str, str | None]  # --gpu, --cc, --device, --from as given
+    device: GpuOptions
     limit: int | None  # kernels to list; 0: all; None: as many as the format usually has
     show: bool
     operators: bool = False
@@ -43,15 +44,6 @@ def parse_files(files: list[str]) -> tuple[str, ...]:
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
     return tuple(located(files, SUFFIXES))
-
-
-def chosen_device(options: Mapping[str, str | None]) -> Device | None:
-    """Return the GPU that the options name, for files that name none; None: no option was given."""
-    if all(value is None for value in options.values()):
-        return None
-    from gpuadvise.cli.devices import choice_of
-
-    return choice_of(options).device
 
 
 def operators_of(case: TimelineCase) -> Operators:

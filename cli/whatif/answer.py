@@ -27,7 +27,7 @@ from gpuadvise.advisor.register_caps import (
 from gpuadvise.advisor.values import whole
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
-from gpuadvise.cli.devices import choice_of, cuda_ordinal, device_block, device_line, live_gpu
+from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.options import named
 from gpuadvise.cli.whatif.program import CappableProgram, CompiledKernel, read_program
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Gpu
     from gpuadvise.advisor.launch_arguments import LaunchArgument
     from gpuadvise.advisor.measurement import Sample
+    from gpuadvise.cli.options import GpuOptions
 
 # A grid beyond this compiles for minutes.
 _MOST_SIZES = 64
@@ -59,7 +60,7 @@ class WhatIfRequest:
     caps: tuple[int, ...] | None
     dynamic_smem: int
     block_define: str | None
-    device: Mapping[str, str | None]
+    device: GpuOptions
     build: CompilerOptions
     measure: bool = False
     arguments: tuple[str, ...] = ()
@@ -171,10 +172,11 @@ def _gpu_to_measure(request: WhatIfRequest) -> Gpu | None:
             "--measure needs --elements: how many threads run in all.",
             hint="The grid follows from it and each block size: --elements 16777216.",
         )
-    for option, key in (("--gpu", "gpu"), ("--arch", "cc"), ("--from", "from")):
-        if request.device[key] is not None:
+    named = request.device
+    for option, name in (("--gpu", named.gpu), ("--arch", named.cc), ("--from", named.snapshot)):
+        if name is not None:
             raise BadInput(f"{option} names no live GPU.", hint="Name it with --device 0.")
-    return live_gpu(request.device["device"])
+    return live_gpu(named.device)
 
 
 def _measured(
@@ -216,13 +218,12 @@ def _refuse_missing(path: str) -> None:
 def _device(request: WhatIfRequest) -> Device:
     from gpuadvise.advisor.backends.choose import VARIABLE
 
-    named_device = any(value is not None for value in request.device.values())
-    if not named_device and not os.environ.get(VARIABLE):
+    if not request.device.given and not os.environ.get(VARIABLE):
         raise BadInput(
             "A kernel is compiled for one GPU, and none is named.",
             hint=f"Name it: --arch sm_90, --gpu h100 or ${VARIABLE}.",
         )
-    return choice_of(request.device).device
+    return request.device.choice().device
 
 
 class _Compiler:

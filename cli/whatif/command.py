@@ -1,12 +1,12 @@
 """``gpuadvise whatif``: which block size and register cap suit a kernel, before it runs."""
 
-from __future__ import annotations
+# No postponed annotations here: the signature is read at every start.
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from gpuadvise.cli import options
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.options import Text, pick, read
+from gpuadvise.cli.options import GpuOptions, Text, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 EXAMPLES = """\
@@ -25,13 +25,13 @@ def command(
     kernel: Annotated[Text, pick("kernel")] = None,
     block: Annotated[Text, pick("block", _BLOCK_HELP)] = None,
     registers: Annotated[str, pick("registers")] = "auto",
-    dynamic_smem: Annotated[Text, pick("dynamic_smem")] = None,
+    dynamic_smem: Annotated[Whole, pick("dynamic_smem")] = None,
     block_define: Annotated[Text, pick("block_define")] = None,
-    compiler: Annotated[str, pick("compiler")] = "nvrtc",
+    compiler: Annotated[Literal["nvrtc", "nvcc"], pick("compiler")] = "nvrtc",
     measure: Annotated[bool, pick("measure")] = False,
     arg: Annotated[list[str] | None, pick("arg")] = None,
     elements: Annotated[
-        Text, pick("elements", "For --measure: threads in all, over the grid.")
+        Whole, pick("elements", "For --measure: threads in all, over the grid.")
     ] = None,
     arch: Annotated[Text, pick("arch", "Target: sm_90 or 8.6.")] = None,
     gpu: options.Gpu = None,
@@ -51,12 +51,12 @@ def command(
         caps=None
         if registers.strip() == "auto"
         else parse_sizes("--registers", registers, low=16, high=255),
-        dynamic_smem=read("dynamic_smem", dynamic_smem) or 0,
+        dynamic_smem=dynamic_smem or 0,
         block_define=block_define,
-        device={"gpu": gpu, "cc": arch, "device": device, "from": snapshot},
+        device=GpuOptions(gpu=gpu, cc=arch, device=device, snapshot=snapshot),
         build=parse_build(compiler, include or [], define or [], words),
         measure=measure,
         arguments=tuple(arg or ()),
-        elements=read("elements", elements),
+        elements=elements,
     )
     return answered(request)

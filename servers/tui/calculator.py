@@ -16,12 +16,16 @@ from gpuadvise.advisor.catalogue import entries
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.options import GpuOptions
+from gpuadvise.cli.parameters import call
 from gpuadvise.cli.render.plain import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from textual.app import ComposeResult
+
+    from gpuadvise.cli.answer import Answer
 
 LIVE = "live"  # of the picker: the first GPU of this machine
 _FIRST_GPU = "h100-sxm"
@@ -42,7 +46,7 @@ def answer_text(gpu: str, values: Mapping[str, str]) -> str:
 
     place = {"device": "0"} if gpu == LIVE else {"gpu": gpu}
     try:
-        said = command(**_given(values), **place)  # type: ignore[arg-type]  # all are texts
+        said: Answer | Exit = call(command, {**_given(values), **place})
     except GpuAdviseError as error:
         return "\n".join(filter(None, (error.message, error.hint)))
     return "" if isinstance(said, Exit) else render(said.blocks())
@@ -65,7 +69,7 @@ def live_text() -> str | None:
     from gpuadvise.cli.device.command import command
 
     try:
-        return render(command(device="0", telemetry=True).blocks())
+        return render(command(GpuOptions(device="0"), telemetry=True).blocks())
     except GpuAdviseError:
         return None
 

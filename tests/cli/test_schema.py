@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 from importlib.resources import files
@@ -9,7 +10,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpuadvise.advisor.binaries.model import Source
+from gpuadvise.api.json_schema import COMMANDS as COMMANDS_WITH_ANSWERS
+from gpuadvise.api.json_schema import declaration_of, fields_of
 from gpuadvise.cli.app import COMMANDS
+from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.schema import bundled, names
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -81,6 +85,32 @@ def test_recorded_command_lines_answer_by_the_schema(name: str, cli, monkeypatch
         ran = cli(*shlex.split(line))
         if ran.code in (0, 1):
             judge.validate(json.loads(ran.out))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS_WITH_ANSWERS if declaration_of(name).rows]
+)
+def test_recorded_rows_are_the_declared_ones(name: str, cli, monkeypatch) -> None:
+    monkeypatch.chdir(RECORDED)
+    schema = json.loads(bundled(name))
+    judge = Draft202012Validator({"$ref": "#/$defs/row", "$defs": schema["$defs"]})
+    known = [{field for field, _, _ in fields_of(row)} for row in declaration_of(name).rows]
+    rows = (RECORDED / "lines.txt").read_text(encoding="utf-8").splitlines()
+    for line in rows:
+        words = shlex.split(line, comments=True)
+        if words[:1] != [name] or words[-2:] not in (["--format", "csv"], ["--format", "ndjson"]):
+            continue
+        ran = cli(*words)
+        if ran.code not in (0, 1):
+            continue
+        if words[-1] == "csv":
+            head = next(csv.reader(ran.out.splitlines()))
+            assert any(row.issuperset(head) for row in known), line
+            if name in COLUMNS:
+                assert tuple(head[: len(COLUMNS[name])]) == COLUMNS[name], line
+        else:
+            for row in ran.out.splitlines():
+                judge.validate(json.loads(row))
 
 
 def test_the_schema_of_kernels_has_every_source() -> None:
