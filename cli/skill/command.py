@@ -39,10 +39,11 @@ ROUTES = (
     Route("spills and registers of a cubin, library, build log", "gpuadvise kernels FILE --sort registers"),
     Route("two builds or versions differ, regression", "gpuadvise diff OLD NEW"),
     Route("no kernel image, wheel or library on another GPU or driver", "gpuadvise compat FILE --gpu l4"),
-    Route("claimed time, speed-up or TFLOPS plausible, memory or compute bound, roofline", "gpuadvise roofline --flops 2e9 --bytes 24GB --time 5ms --gpu h100"),
+    Route("claimed time, speed-up or TFLOPS plausible, memory or compute bound, roofline", "gpuadvise roofline --flops 2e9 --bytes 24GB --time 5ms --dtype fp32 --gpu h100"),
     Route("copies, streams, pinned memory, overlap with kernels", "gpuadvise overlap --h2d 64MiB --kernel 3ms --gpu h100"),
     Route("GPU figures: SMs, bandwidth, peaks, L2 of a card", "gpuadvise gpus h100-sxm h200"),
-    Route("a term or rule: wave, sector, carveout", "gpuadvise explain WORD, gpuadvise rules ID"),
+    Route("a term: wave, sector, carveout", "gpuadvise explain WORD"),
+    Route("a rule that an answer names", "gpuadvise rules ID"),
 )  # fmt: skip
 _READING = """\
 - A ledger row: time, share of the run, SM and memory speed of light in per cent, occupancy, bound class (compute,
@@ -51,6 +52,8 @@ _READING = """\
 - Start with action 1. "about 1.4x" is what such repairs won, "at most" a bound. A gain "of all" counts for the run.
 - Quote the numbers you rest on. Change one thing, record again, compare durations: a share of a roof can fall
   while the kernel gets faster.
+- No report of the kernel yet: `ncu --set full --import-source yes -k regex:NAME -c 3 -o report ./app`, and
+  `-lineinfo` in the build for lines.
 - Missing counters (ERR_NVGPUCTRPERM) need an administrator; timelines do not.
 - Short answers: --limit N; one value: --get FIELD (--get list names them); data: --format json.
 - Exit codes: 0 ran, 1 a threshold that you set was met, 2 bad input, 3 something is not there. Errors say what to write.
