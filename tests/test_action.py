@@ -205,11 +205,19 @@ def test_the_jobs_of_the_page(job: Job) -> None:
         for line in (
             [step[key] for step in page for key in ("run", "script") if key in step]
             if isinstance(page, list)
-            else page.get("gpuadvise", {}).get("script", [])
+            else [
+                line
+                for part in ("before_script", "script")
+                for line in page.get("gpuadvise", {}).get(part, [])
+            ]
         )
     ]
-    assert len(scripts) == 6
-    for line in scripts:
+    installing = [line for line in scripts if line.startswith("pip install ")]
+    asking = [line for line in scripts if line not in installing]
+    assert len(set(installing)) == 1  # and as the page says in words
+    assert installing[0] in (ROOT / "docs" / "ci.md").read_text().partition("## Installing it")[2]
+    assert len(asking) == 6
+    for line in asking:
         environment = {**os.environ, "GITHUB_STEP_SUMMARY": str(job.temp / "page.md")}
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         ran = subprocess.run(
