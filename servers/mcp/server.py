@@ -18,10 +18,11 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import ToolAnnotations
+from pydantic import ValidationError
 
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import GpuAdviseError
-from gpuadvise.advisor.prose import inert
+from gpuadvise.advisor.prose import SHOWN, and_list, inert, quoted
 from gpuadvise.servers.mcp.root import allowed
 from gpuadvise.servers.mcp.tools import FILES, TOOLS
 from gpuadvise.servers.mcp.worker import answered
@@ -74,7 +75,7 @@ def _tool(function: Callable[..., str], root: Path, readers: anyio.Semaphore) ->
         return await _answer(name, arguments, root, readers)
 
     vars(call)["__signature__"] = inspect.signature(function, eval_str=True)
-    tool = Tool.from_function(
+    tool = _Tool.from_function(
         call,
         name=name,
         description=function.__doc__,
@@ -83,6 +84,48 @@ def _tool(function: Callable[..., str], root: Path, readers: anyio.Semaphore) ->
     )
     tool.parameters = _short(tool.parameters)
     return tool
+
+
+class _Tool(Tool):
+    """A tool that takes what models write for its types, and says in a sentence what it does not take."""
+
+    async def run(self, arguments: dict[str, Any], *further: Any, **options: Any) -> Any:
+        """Return what the tool answers to *arguments*; raises ToolError."""
+        known = self.parameters["properties"]
+        for name in arguments.keys() - known.keys():
+            raise self._refused(f"{self.name} takes no {quoted(name)}.")
+        given = {name: _as_type(known[name]["type"], value) for name, value in arguments.items()}
+        try:
+            return await super().run(given, *further, **options)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            first = error.__cause__.errors()[0]
+            name = str(first["loc"][0])
+            if first["type"] == "missing":
+                raise self._refused(f"{name} is missing.") from None
+            wanted = _WANTED.get(known[name]["type"], "one of its words")
+            shown = quoted(str(first["input"])[:SHOWN])
+            raise self._refused(f"{name}: {shown} is not {wanted}.") from None
+
+    def _refused(self, sentence: str) -> ToolError:
+        names = and_list(list(self.parameters["properties"]))
+        return ToolError(f"Error executing tool {self.name}: {inert(sentence)}\nIt takes {names}.")
+
+
+_WANTED = {"array": "a list of texts", "integer": "a whole number", "string": "a text"}
+
+
+def _as_type(wanted: str, value: Any) -> Any:
+    """Return *value* as *wanted* where it says the same: one file for a list, 256 for "256", [16, 16] for "16x16"."""
+    if wanted == "array" and isinstance(value, str) and not value.startswith("["):
+        return [value]
+    if wanted == "string" and isinstance(value, list):
+        numbers = all(isinstance(each, int) for each in value)
+        return ("x" if numbers else " ").join(map(str, value))
+    if wanted == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value
 
 
 def _short(schema: Any) -> Any:

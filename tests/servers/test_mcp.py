@@ -203,9 +203,28 @@ def test_errors_have_the_sentence_and_its_hint(folder: Path) -> None:
         assert "--get" not in said.replace("--get list", "")
         said = await text_of(client, "plausible", error=True, time="1ms")
         assert "Give flops, bytes, or both" in said
-        assert "validation error" in await text_of(client, "occupancy", error=True, regs="many")
+        said = await text_of(client, "occupancy", error=True, regs="many")
+        assert 'regs: "many" is not a whole number.\nIt takes regs, block' in said
+        said = await text_of(client, "occupancy", error=True, block="256")
+        assert "occupancy: regs is missing.\n" in said
+        said = await text_of(client, "occupancy", error=True, regs=72, shared="48K")
+        assert 'occupancy takes no "shared".\n' in said
         said = await text_of(client, "explain", error=True, word="wafe")
         assert "Did you mean" in said
+
+    asked(folder, questions)
+
+
+def test_what_models_write_for_a_type_is_taken(folder: Path) -> None:
+    async def questions(client: Client) -> None:
+        asked_so = await text_of(client, "occupancy", regs=72, block="16x16", gpu="h100")
+        assert await text_of(client, "occupancy", regs="72", block=[16, 16], gpu="h100") == asked_so
+        assert await text_of(client, "occupancy", regs=72, block=256, gpu="h100") == asked_so
+        named = await text_of(client, "gpus", query="h100-sxm h200")
+        assert await text_of(client, "gpus", query=["h100-sxm", "h200"]) == named
+        files = CALLS["judge"][0]["files"]
+        one = await text_of(client, "judge", files=[files[0]])
+        assert await text_of(client, "judge", files=files[0]) == one
 
     asked(folder, questions)
 
