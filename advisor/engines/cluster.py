@@ -38,7 +38,7 @@ _MOST_TRIES = 2  # of an input that ended its child: the second on another worke
 _WAITING = 4
 _LEAST_WAITING = 64
 _MOST_REASONS = 3
-_START = "docs/fleet.md has how to start scheduler and workers."
+_START = "docs/clusters.md has how to start scheduler and workers."
 DEFAULT_SECONDS = 600.0
 
 
