@@ -132,14 +132,19 @@ class Advice:
     reasoned: bool = False
 
     def but(self, **changes: Any) -> Advice:
-        """Return the same advice with *changes*: in half of the time that `replace` takes."""
-        parts = dict(zip(_PARTS, _PARTS_OF(self), strict=True))
-        parts.update(changes)
-        return Advice(**parts)
+        """Return the same advice with *changes*: in a quarter of the time that `replace` takes."""
+        new = object.__new__(Advice)
+        for put, value in zip(_PUTS, _PARTS_OF(self), strict=True):
+            put(new, value)
+        for name, value in changes.items():
+            _PUT[name](new, value)
+        return new
 
 
-_PARTS = tuple(each.name for each in fields(Advice))
-_PARTS_OF = attrgetter(*_PARTS)
+# What fills a slot of a new advice: the slots of a frozen one take it, its attributes do not.
+_PUT = {each.name: getattr(Advice, each.name).__set__ for each in fields(Advice)}
+_PUTS = tuple(_PUT.values())
+_PARTS_OF = attrgetter(*_PUT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
+from zlib import crc32  # hashlib would load OpenSSL
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.facts.library_kernels import base_name
@@ -149,14 +150,15 @@ class Finding:
             return stated
         if self.broken or _OF_STATES.issuperset(self.rule.kinds):
             return Confidence.CERTAIN
-        sources = {item.source for item in self.advice.evidence}
-        if not sources.isdisjoint(_STATED):
+        sources = [item.source for item in self.advice.evidence]
+        if not _STATED.isdisjoint(sources):
             return Confidence.CERTAIN
         if self.priority is Priority.LOW and self.rule.priority is not Priority.LOW:
             return Confidence.POSSIBLE  # what makes it low is doubt whether it matters here
         place = self.advice.location
         in_source = place is not None and place.line is not None
-        return Confidence.LIKELY if in_source or sources & _MEASURED else Confidence.POSSIBLE
+        measured = in_source or not _MEASURED.isdisjoint(sources)
+        return Confidence.LIKELY if measured else Confidence.POSSIBLE
 
     @property
     def whole_run(self) -> bool:
@@ -411,8 +413,6 @@ def finding_id(rule: str, file: str | None, kernel: str | None) -> str:
 
 @lru_cache(maxsize=64)  # one after the other, all findings of a kernel ask
 def _checksum(file: str | None, kernel: str | None) -> str:
-    from zlib import crc32  # hashlib would load OpenSSL
-
     name = base_name(kernel) if kernel else ""
     last = (file or "").replace("\\", "/").rpartition("/")[2]
     key = f"{last}\0{name}".encode(errors="replace")

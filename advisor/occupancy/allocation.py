@@ -9,6 +9,8 @@ from gpuadvise.advisor.limits import RegisterAllocation, SharedMode
 from gpuadvise.advisor.occupancy.launch import CachePreference
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpuadvise.advisor.limits import Limits
     from gpuadvise.advisor.occupancy.launch import Launch
 
@@ -139,6 +141,15 @@ def blocks(limits: Limits, warps: int, registers: int) -> int:
         return limits.registers_per_sm // per_block(limits, warps, registers)
     resident, largest = _warps_held(limits, registers)
     return resident // warps if warps <= largest else 0
+
+
+def blocks_by_warps(limits: Limits, registers: int) -> Callable[[int], int]:
+    """Return what `blocks` says of one register count, for many numbers of warps."""
+    by_block = limits.register_allocation is RegisterAllocation.BLOCK
+    if by_block or registers > limits.max_registers_per_thread:
+        return lambda warps: blocks(limits, warps, registers)
+    resident, largest = _warps_held(limits, registers)
+    return lambda warps: resident // warps if warps <= largest else 0
 
 
 def resident_warps(limits: Limits, registers: int) -> int:

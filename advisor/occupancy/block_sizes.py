@@ -124,12 +124,11 @@ def blocks_at_sizes(result: Occupancy, sizes: Iterable[int]) -> Iterator[int]:
     _, most, _, by_shared, by_barriers = result.block_limits
     fixed = min([limit for limit in (most, by_shared, by_barriers) if limit is not None])
     slots, warp, registers = limits.max_warps_per_sm, limits.warp_size, launch.registers
+    held = None if registers is None else allocation.blocks_by_warps(limits, registers)
     for threads in sizes:
         warps = -(-threads // warp)
         blocks = min(fixed, slots // warps)
-        if registers is not None:
-            blocks = min(blocks, allocation.blocks(limits, warps, registers))
-        yield blocks
+        yield blocks if held is None else min(blocks, held(warps))
 
 
 class Resident(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.occupancy import allocation
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.launch import Launch
 
 
+@lru_cache(maxsize=32)  # several rules, and the repairs, ask about one launch that fails
 def first_fault(limits: Limits, launch: Launch) -> LaunchFault | None:
     """Return the first limit that *launch* breaks, or None when a block can start."""
     for check in (_compiled, _configured, _cluster, _shared_memory, _registers):
