@@ -196,6 +196,8 @@ def base_name(kernel: str) -> str:
     That is its result, namespaces, template arguments and parameters: a page leaves out the
     namespaces that a report has.
     """
+    if kernel.isidentifier():
+        return kernel
     match = re.match(_HEAD, kernel)
     head = match[0].rstrip() if match else kernel
     return head.rpartition("::")[2].rpartition(" ")[2] or kernel
