@@ -78,6 +78,7 @@ class Gain:
     """The most a change can win: a factor of at least 1 on *kind*; bounds never add up.
 
     Of a run: *of_kernel* is the bound of the kernel's own time, and *share* (0-1) what it takes of the run.
+    *same_precision* is the bound without fewer bits, where *upper_bound* takes these into account.
     """
 
     kind: GainKind
@@ -85,6 +86,12 @@ class Gain:
     how: str
     of_kernel: float | None = None
     share: float | None = None
+    same_precision: float | None = None
+
+    @property
+    def usual_bound(self) -> float:
+        """What decides whether it is worth an hour, and what is likely: most repairs keep the precision."""
+        return self.upper_bound if self.same_precision is None else self.same_precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

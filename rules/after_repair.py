@@ -47,7 +47,8 @@ class Bottleneck(StrEnum):
 class Repair:
     """What is known of one repair before it is made: its rule and family, its gain, and what it leaves units to do.
 
-    *relief* is how busy units would be for the time of today; without an entry, as today.
+    *bound* is of the same precision, *most* with fewer bits where these win more. *relief* is how busy units
+    would be for the time of today; without an entry, as today.
     """
 
     rule: str
@@ -55,6 +56,7 @@ class Repair:
     likely: Expectation
     bound: float
     relief: Mapping[str, float]
+    most: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,10 @@ def together(repairs: Sequence[Repair], units: Mapping[str, float]) -> JointGain
             low=min(expected, max(best.low, joint.low)),
             high=max(expected, joint.high),
         ),
-        upper_bound=min(_room(repairs, units), math.prod(repair.bound for repair in repairs)),
+        upper_bound=max(
+            min(_room(repairs, units), math.prod(repair.bound for repair in repairs)),
+            *(repair.most for repair in repairs),
+        ),
     )
 
 

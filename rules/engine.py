@@ -144,7 +144,7 @@ def _explained(line: RuleLine, bounds: Mapping[str, float | None]) -> bool:
 
 def _bound(line: RuleLine) -> float | None:
     gain = line.outcome.gain if isinstance(line.outcome, Advice) else None
-    return gain.upper_bound if gain else None
+    return gain.usual_bound if gain else None
 
 
 def _after_failures(lines: Sequence[RuleLine]) -> list[RuleLine]:
@@ -438,7 +438,7 @@ def _under_times(rule: Rule, outcome: Advice, facts: Facts) -> Outcome:
 
 
 def _wins_less_than(advice: Advice, least: float) -> bool:
-    return advice.gain is not None and advice.gain.upper_bound < least
+    return advice.gain is not None and advice.gain.usual_bound < least
 
 
 def _low_if(advice: Advice, low: bool) -> Advice:

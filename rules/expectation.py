@@ -108,4 +108,4 @@ def expected_gain(names: Sequence[str], gain: Gain | None, *, counted: bool) -> 
         return expectation(exponents_of(*names), gain.of_kernel).of_run(gain.share)
     if gain.kind not in OF_A_KERNEL:
         return None
-    return expectation(exponents_of(*names), gain.upper_bound)
+    return expectation(exponents_of(*names), gain.usual_bound)

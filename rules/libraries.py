@@ -108,8 +108,8 @@ def _multiplies_halves(profile: KernelProfile) -> bool:
 def left_to_library(profile: KernelProfile, device: Device | None = None) -> Gain | None:
     """Return what is left to a library that makes the same products, those of 16 bits on tensor cores.
 
-    A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes. The bound of FP32
-    products is that of FP32 arithmetic: what TF32 leaves on *device*, with fewer bits, stands beside it.
+    A multiply-add for each issue slot is the peak, or twice that of a unit of half the lanes. FP32 products are
+    bounded by what TF32 leaves on *device*, with fewer bits; what FP32 arithmetic leaves stands beside it.
     """
     tensor, issued = profile.pipes.get(Unit.TENSOR, 0.0), profile.issue_busy or 0.0
     if tensor >= NO_TENSOR:
@@ -133,9 +133,15 @@ def left_to_library(profile: KernelProfile, device: Device | None = None) -> Gai
     speedups = tensor_speedups(device) if device is not None else None
     if speedups is None or speedups[0] < CLEARLY_FASTER:
         return in_fp32
-    most = min(LARGEST_GAIN, in_fp32.upper_bound * speedups[0])
-    in_tf32 = f"in TF32, which keeps 10 bits of the fraction, at most {show_number(most)}"
-    return replace(in_fp32, how=f"{in_fp32.how}; {in_tf32}")
+    return replace(
+        in_fp32,
+        upper_bound=min(LARGEST_GAIN, in_fp32.upper_bound * speedups[0]),
+        how=(
+            f"{in_fp32.how}, the most where no bits may be lost; up to {show_number(speedups[0])} times that in "
+            "TF32, which keeps 10 bits of the fraction"
+        ),
+        same_precision=in_fp32.upper_bound,
+    )
 
 
 def left_to_same_bytes(profile: KernelProfile) -> Gain | None:

@@ -244,6 +244,11 @@ class Finding:
         """The factor that the advice can win at most; 1 where it names none."""
         return self.advice.gain.upper_bound if self.advice.gain else 1.0
 
+    @property
+    def usual_bound(self) -> float:
+        """The factor that the advice can win at most with numbers of as many bits; 1 where it names none."""
+        return self.advice.gain.usual_bound if self.advice.gain else 1.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
@@ -311,8 +316,9 @@ class Report:
                 rule=finding.rule.id,
                 family=finding.rule.family,
                 likely=likely,
-                bound=finding.bound,
+                bound=finding.usual_bound,
                 relief=finding.advice.relief or {},
+                most=finding.bound,
             )
             for finding in self.findings
             if finding.priority is not Priority.LOW

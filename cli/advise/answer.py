@@ -606,7 +606,10 @@ def gain_words(finding: Finding, run: str = "the run") -> str:
     else:
         words = f"{expectation_words(likely)} for this kernel"
         words += f", {_factor(of_run.expected)} for {run}" if of_run else ""
-    return f"{words}; {_most(gain.upper_bound, gain.kind)}."
+    most = _most(gain.usual_bound, gain.kind)
+    if gain.same_precision is not None:
+        most += f", and {show_number(gain.upper_bound)}x with fewer bits"
+    return f"{words}; {most}."
 
 
 def expectation_words(likely: Expectation) -> str:
