@@ -178,7 +178,7 @@ def _joined(measured: RuleLine, seen: Sequence[RuleLine]) -> RuleLine:
         rule=measured.rule,
         outcome=replace(
             advice,
-            message=f"{advice.message} {_words_there(first)}{also}",
+            message=f"{advice.message}{_words_there(first, advice.message)}{also}",
             action=advice.action
             if measured.rule.family is Family.GRID
             else " ".join(repairs[:_MOST_REPAIRS]),
@@ -188,10 +188,10 @@ def _joined(measured: RuleLine, seen: Sequence[RuleLine]) -> RuleLine:
     )
 
 
-def _words_there(advice: Advice) -> str:
-    """Return what stands at the place of *advice*: answers name the place itself beside it."""
+def _words_there(advice: Advice, said: str) -> str:
+    """Return what stands at the place of *advice*, unless *said* has it; answers name the place itself beside it."""
     words = next((str(item.value) for item in advice.evidence if item.label == "source"), "")
-    return f"In the source: {quoted(words)}."
+    return "" if words and words in said else f" In the source: {quoted(words)}."
 
 
 def _hardly_executed(line: RuleLine, facts: Facts) -> RuleLine:

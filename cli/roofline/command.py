@@ -150,7 +150,8 @@ def _workloads(
     if flops is None or moved is None:
         raise BadInput(
             "A roofline needs --flops and --bytes, --describe or --ncu.",
-            hint="Count the work of a launch: --flops 2e12 --bytes 3GB --time 4ms --gpu h100.",
+            hint="Count the work of a launch: --flops 2e12 --bytes 3GB --time 4ms --gpu h100. For a GPU's ridge points any "
+            "work does: --flops 1 --bytes 1 --get ridges.",
         )
     return [typed(flops, moved, dtype, time)]
 

@@ -14,7 +14,7 @@ from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, SharedRequests
 from gpuadvise.advisor.facts.limiter import TooLittleWork
 from gpuadvise.advisor.occupancy.launch import Launch
-from gpuadvise.rules.advice import Advice, Gain, GainKind, Location
+from gpuadvise.rules.advice import Advice, Evidence, Gain, GainKind, Location
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority
@@ -65,6 +65,25 @@ def test_the_profile_gives_the_gain_and_the_source_the_line() -> None:
     assert alone.advice.message in joined.message
     assert 'In the source: "tile[x][y]".' in joined.message
     assert joined.message.count(joined.rule.why) == 1
+
+
+def test_what_the_measured_advice_quotes_is_not_quoted_again() -> None:
+    named = RuleLine(
+        rule=next(rule for rule in RULES if rule.id == "bank-conflicts"),
+        outcome=Advice(message='Lanes share "tile[x][y]".', action="Pad.", evidence=()),
+    )
+    [alone] = findings(CONFLICTS, seen(7))
+    at = RuleLine(
+        rule=named.rule,
+        outcome=replace(
+            alone.advice,
+            evidence=(Evidence(label="source", value="tile[x][y]", unit="", source="given"),),
+        ),
+    )
+    facts = Facts(kernel="turn", device=H200, profile=CONFLICTS)
+    [joined] = measured_and_placed([named, at], [], facts)
+    assert isinstance(joined.outcome, Advice)
+    assert joined.outcome.message == 'Lanes share "tile[x][y]".'
 
 
 def test_several_places_are_named() -> None:
