@@ -20,7 +20,7 @@ from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.library_kernels import without_parameters
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.advisor.profiles.report_launches import ReportLaunches
-from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.prose import and_list, inert, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -91,6 +91,41 @@ def joined_launches(
     for text, item in descriptions.unused():
         say(f"{quoted(text)} is described, and no report has a launch of it.")
         yield item
+    if launches:
+        _say_unlike([kernel_name(launch.profile.kernel) for launch in launches], beside, say)
+
+
+# Names of kernels that a note has room for.
+_MOST_NAMES = 3
+
+
+def _say_unlike(
+    launched: Sequence[KernelName], beside: BesideProfiles, say: Callable[[str], None]
+) -> None:
+    """Tell *say* of code and sources that may be another program's: none, or not all, of their kernels were profiled."""
+    compiled = [kernel_name(demangle(code.name) or code.name) for code in beside.codes]
+    if compiled and not any(one.may_be(name) for one in compiled for name in launched):
+        say(
+            f"No kernel of the code, as {quoted(compiled[0].base)}, is in the reports: "
+            "it says nothing here, and may be of another program."
+        )
+    if beside.source is None or not beside.source.kernels:
+        return
+    unlike = beside.source.apart()
+    apart = [each for each in unlike if each.observations]
+    if len(unlike) == len(beside.source.kernels):
+        first = quoted(beside.source.kernels[0].name)
+        say(
+            f"No kernel of the sources, as {first}, is in the reports: what is said of them rests on the source alone."
+        )
+    elif apart:
+        names = [inert(each.name) for each in apart[:_MOST_NAMES]]
+        more = [f"{len(apart) - _MOST_NAMES} more"] if len(apart) > _MOST_NAMES else []
+        are = "is" if len(apart) == 1 else "are"
+        say(
+            f"{and_list([*names, *more])} {are} not in the reports: what is said of "
+            f"{'it' if len(apart) == 1 else 'them'} rests on the source alone."
+        )
 
 
 def joined_code(

@@ -204,6 +204,8 @@ def is_evidence(path: str, content: FileContent) -> bool:
 
 
 def _by_head(path: str, head: bytes) -> FileContent:
+    if not head:
+        raise BadInput(f"{quoted_path(path)} is empty.")
     from gpuadvise.advisor.binaries.file_type import FileType, file_type_of
 
     match file_type_of(head):
@@ -261,6 +263,7 @@ def _refuse_own_answer(path: str, head: bytes) -> None:
 # What people have in hand and no command reads, and how it becomes evidence.
 _NSYS_REPORT = (".nsys-rep", ".qdrep")
 _NSYS_STATS = rb'^"?Time \(%\)"?,"?Total Time \(ns\)"?'
+_RECORDING = b"==PROF== "
 _SMI_PAGE = rb"==============NVSMI LOG|\+-+\+\s*\|\s*NVIDIA-SMI "
 
 
@@ -280,6 +283,11 @@ def refuse_foreign(path: str, head: bytes) -> None:
     if is_no_timeline(head):
         kind, hint = way_on(path, head)
         raise BadInput(f"{name} {kind}.", hint=hint)
+    if _RECORDING in head and _kind_of_text(head) is EvidenceKind.DESCRIPTION:
+        raise BadInput(
+            f"{name} is what ncu prints while it records, and has no numbers.",
+            hint="Give the report that its line `==PROF== Report:` names; without -o, ncu prints the page itself.",
+        )
     if re.search(_SMI_PAGE, head):
         raise BadInput(
             f"{name} is a page of nvidia-smi for people.", hint="Save: nvidia-smi -q -x > box.xml"

@@ -102,10 +102,13 @@ class SourceEvidence:
             kept = tuple(o for o in known.observations if o.fault != ROLLED)
             self.kernels[at] = replace(known, observations=kept)
 
+    def apart(self) -> list[KernelEvidence]:
+        """Return the kernels that nothing was joined to."""
+        return [kernel for kernel in self.kernels if _name_of(kernel) not in self._joined]
+
     def left(self) -> tuple[Observation, ...]:
         """Return what was not joined to any kernel; rolled loops need compiled code."""
-        apart = [kernel for kernel in self.kernels if _name_of(kernel) not in self._joined]
-        seen = [o for kernel in apart for o in kernel.observations]
+        seen = [o for kernel in self.apart() for o in kernel.observations]
         rest = [o for o in self.rest if o not in self._placed]
         return tuple(o for o in (*rest, *seen) if o.fault != ROLLED and not self._is_judged(o))
 

@@ -302,3 +302,19 @@ def test_a_recording_that_is_not_there(cli) -> None:
     ran = cli("demo", "film")
     assert ran.code == 2
     assert "Use trace, profile or source." in ran.err
+
+
+def test_what_ncu_prints_while_it_records_is_no_report(tmp_path: Path, cli) -> None:
+    log = tmp_path / "run.txt"
+    log.write_text(
+        "==PROF== Connected to process 7 (/home/a/app)\n"
+        '==PROF== Profiling "turn" - 0: 0%....50%....100% - 40 passes\n'
+        "done\n==PROF== Report: /home/a/app.ncu-rep\n"
+    )
+    for line in ([str(log)], ["advise", str(log)]):
+        ran = cli(*line)
+        assert ran.code == 2
+        assert "is what ncu prints while it records, and has no numbers." in ran.err
+        assert "==PROF== Report:" in ran.err
+    (tmp_path / "nothing").write_bytes(b"")
+    assert "is empty." in cli(str(tmp_path / "nothing")).err

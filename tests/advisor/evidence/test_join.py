@@ -155,7 +155,42 @@ def test_a_launch_gets_its_code_source_and_description() -> None:
     assert facts.sanitized is True
     assert [seen.fault for seen in facts.observations or ()] == ["general-math-functions"]
     assert (joined.file, left.facts.kernel) == ("r.ncu-rep", "another")
-    assert said == ['"another" is described, and no report has a launch of it.']
+    assert said == [
+        '"another" is described, and no report has a launch of it.',
+        "fill is not in the reports: what is said of it rests on the source alone.",
+    ]
+
+
+def notes(launches: list[ProfiledLaunch], beside: BesideProfiles) -> list[str]:
+    said: list[str] = []
+    list(joined_launches(launches, beside, lambda _: H200, said.append))
+    return said
+
+
+@pytest.mark.parametrize(
+    ("kernels", "expected"),
+    [
+        (["scale(float *, int)", "scale(double *, int)", "void fill<float>(float *, unsigned int)"], []),
+        (["other(float *)"], ['No kernel of the sources, as "scale", is in the reports: what is said of them rests on the source alone.']),
+        (["scale(float *, int)"], ["fill is not in the reports: what is said of it rests on the source alone."]),
+        (["scale(double *, int)"], ["scale and fill are not in the reports: what is said of them rests on the source alone."]),
+        ([], []),
+    ],
+)  # fmt: skip
+def test_sources_of_another_program_or_a_part_of_it_are_named(
+    kernels: list[str], expected: list[str]
+) -> None:
+    assert (
+        notes([launch(kernel) for kernel in kernels], BesideProfiles(source=source())) == expected
+    )
+
+
+def test_code_of_another_program_is_named() -> None:
+    beside = BesideProfiles(codes=[compiled("_Z5scalePfi")])
+    assert notes([launch("scale(float *, int)")], beside) == []
+    assert notes([launch("other(float *)")], beside) == [
+        'No kernel of the code, as "scale", is in the reports: it says nothing here, and may be of another program.'
+    ]
 
 
 def test_a_page_finds_the_code_of_its_instance_of_a_template() -> None:
