@@ -52,6 +52,7 @@ FAULTS = "page faults of managed memory"
 ALLOCATION = "memory allocation in the loop"
 GRAPHS = "CUDA graphs"
 WORKERS = "num_workers"
+UNKNOWN = "unknown"
 ATTENTION = "unfused attention"
 
 # What each rule says of a run, in the reader's kinds. Of a kernel that is the run a rule says what to
@@ -60,6 +61,11 @@ RULES: dict[str, frozenset[str]] = {
     "idle-gaps": frozenset({HOST_CODE}),
     "idle-gaps: what a program does once": frozenset({START_UP}),
     "idle-gaps: DataLoader": frozenset({HOST_CODE, LOADING, WORKERS}),
+    "idle-gaps: which reads files": frozenset({HOST_CODE, LOADING}),
+    "idle-gaps: before the GPU's first work": frozenset({HOST_CODE, LOADING}),
+    "idle-gaps: inside of calls that copy": frozenset({WAITS, PAGEABLE}),
+    "idle-gaps: had queued": frozenset({UNKNOWN}),
+    "launch-bound: too few to judge": frozenset({LAUNCHES, GRAPHS, SMALL}),
     "launch-bound": frozenset({LAUNCHES, GRAPHS}),
     "frequent-synchronization": frozenset({WAITS}),
     "uneven-ranks": frozenset({EXPOSED, RANKS, STRAGGLER}),
@@ -84,7 +90,15 @@ RULES: dict[str, frozenset[str]] = {
     "partial-warp": frozenset({SMALL, ONE_KERNEL}),
 }
 # A rule whose findings say different things, by words of their messages.
-WORDS = ("what a program does once", "DataLoader")
+WORDS = (
+    "what a program does once",
+    "DataLoader",
+    "which reads files",
+    "before the GPU's first work",
+    "inside of calls that copy",
+    "had queued",
+    "too few to judge",
+)
 # Rows of "what could be won" that name the same. A kernel's row says that it is the run from a half on.
 ROWS: dict[str, frozenset[str]] = {
     "pin-memory": frozenset({PINNED, PAGEABLE}),
@@ -95,6 +109,7 @@ ROWS: dict[str, frozenset[str]] = {
     "wait-less": frozenset({WAITS}),
     "shorten-host-work": frozenset({HOST_CODE}),
     "reuse-memory": frozenset({ALLOCATION}),
+    "avoid-copies": frozenset({VOLUME}),
     "hide-communication": frozenset({EXPOSED}),
     "fuse-kernels": frozenset({FUSION, LAUNCHES}),
 }
@@ -245,7 +260,7 @@ def forbidden(label: Label, answer: Answer, rule: str) -> str | None:
         if any(first in words for first in AS_FIRST) and answer.loud[0][0] != rule:
             continue
         for word, rules in FORBIDDEN:
-            if word in words and rule in rules:
+            if word in words and {rule, rule.split(":")[0]} & rules:
                 return words
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Location
@@ -69,7 +70,28 @@ def held_by(cause: IdleCause | None) -> str:
     if cause.file is not None:
         function = cause.function if cause.function and cause.function != cause.culprit else ""
         place = f", {f'{function}, ' if function else ''}{cause.file}:{cause.line}"
-    return f" {show_seconds(cause.culprit_seconds)} of it: {cause.culprit}{place}."
+    return (
+        f" {show_seconds(cause.culprit_seconds)} of it: {cause.culprit}{place}{_for_loader(cause)}."
+    )
+
+
+def _for_loader(cause: IdleCause) -> str:
+    """Return who was asked for data meanwhile, where the name does not say it."""
+    if cause.loader == "files":
+        return ", which reads files"
+    if cause.loader is None or "DataLoader" in (cause.culprit or ""):
+        return ""
+    return f", asked by a DataLoader {'without' if cause.loader == 'itself' else 'with'} workers"
+
+
+def too_little(run: TracedRun) -> str:
+    """Return that too little ran to judge a run by, as a sentence; nothing where enough did."""
+    if not run.is_a_test:
+        return ""
+    return (
+        f" {plural(run.kernels, 'kernel')} in {show_seconds(run.busy_seconds)} are too few to judge a run by: "
+        "record work of the size that you mean to run."
+    )
 
 
 def how_to_see_lines(run: TracedRun, cause: IdleCause | None) -> str:

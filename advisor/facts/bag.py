@@ -318,6 +318,7 @@ class Facts:
         after = "0s"  # and behind its last
         outside_calls = "0s"  # in calls of CUDA there
         outside_call = "cudaMalloc"  # which of them took most
+        before_cause = { cause = "host-work", time = "2s", culprit = "read_samples" }  # through most of what comes before
         exposed_communication = "0s"  # no kernel computes meanwhile
         rank_wait = "0s"  # of that, waiting for other ranks
         collectives = 0
@@ -337,6 +338,7 @@ class Facts:
         layout = "0s"  # conversions between NCHW and NHWC
         elementwise = "10ms"  # passes over memory for one operation each
         fused = "1ms"  # one pass in their place, at least
+        softmax = "3ms"  # of those, passes of a softmax
         fused_attention = "0s"  # kernels of attention that store no scores
         products = [{ rows = 4096, columns = 4096, inner = 4096, dtype = "bfloat16", batch = 1, calls = 100, time = "40ms" }]
         """,

@@ -120,6 +120,7 @@ _FUSED_ATTENTION = r"(?i)flash_?(?:fwd|bwd|attn|attention|infer)|fmha|AttentionK
 _SINGLE_HALVES = r"(?:tensorop|wmma)\w*(?:bf16|f16|h)\w*_align[12](?!\d)"
 # What people call a product of matrices: a convolution and attention are some as well.
 _PRODUCT = r"(?i:gemm|mat_?mul|matrix_?mul|matmult|(?:^|_)b?mm(?:_|$)|attention|attn|fmha|winograd|wgmma|conv(?:[^aeiou]|ol|$))"
+_SOFTMAX = r"(?i)soft_?max"
 # What cuDNN puts before and after convolutions on tensor cores whose data are not channels-last.
 _LAYOUT_CONVERSION = r"(?i:nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw)"
 _LIBRARY_PRODUCT = r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_"
@@ -169,6 +170,11 @@ def in_double_precision(name: str) -> bool:
 def loads_single_halves(name: str) -> bool:
     """Return whether a kernel's name is that of a product of 16-bit numbers without aligned rows."""
     return bool(re.search(_SINGLE_HALVES, name))
+
+
+def is_softmax(name: str) -> bool:
+    """Return whether a kernel's name is that of a softmax over rows in memory."""
+    return bool(re.search(_SOFTMAX, name)) and not is_fused_attention(name)
 
 
 def is_fused_attention(name: str) -> bool:

@@ -31,6 +31,13 @@ _WIDEST_HEAD = number(
 _FEWEST_KERNELS = number(20, "kernels of a run, at least", "", "our judgement")
 # A timer's and a launch's noise are a tenth of it, and one start of a library more than all of it.
 _LEAST_WORK = number(0.1e-3, "work of the GPU in a run, at least", "s", "our judgement")
+_LEAST_LAUNCHED = number(
+    0.5e-3,
+    "work of the GPU in a run that launches are judged by, at least",
+    "s",
+    "our judgement: readers of public recordings called less than this a test",
+)
+_A_LOOP = number(200, "kernels whose launches tell of a loop", "", "our judgement")
 _LEAST_WORK_OF_FEW = number(
     1e-3, "work of the GPU in a run of few kernels, at least", "s", "our judgement"
 )
@@ -100,7 +107,8 @@ class IdleCause:
     file: str | None = None
     line: int | None = None
     function: str | None = None
-    loader: str | None = None  # "itself" or "workers": who makes the batches it waits for
+    # "itself" or "workers": who makes the batches it waits for; "files": it reads some.
+    loader: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +128,7 @@ class TracedRun:
     after_seconds: float = 0.0  # likewise behind its last
     outside_calls_seconds: float = 0.0  # of the host in calls, before or behind
     outside_call: str | None = None  # the one that took most of it
+    before_cause: IdleCause | None = None  # what the host did for most of the time before
     busy_seconds: float = 0.0
     recorder: str = "profiler"
 
@@ -162,6 +171,7 @@ class TracedRun:
     layout_seconds: float = 0.0  # of conversions between NCHW and NHWC
     elementwise_seconds: float = 0.0  # of passes over memory for one operation each
     fused_seconds: float = 0.0  # what one pass in place of each chain of them takes at least
+    softmax_seconds: float = 0.0  # of those, passes of a softmax
     fused_attention_seconds: float = 0.0  # of kernels that keep scores on the chip
     products: tuple[TracedProduct, ...] = ()
 
@@ -232,6 +242,12 @@ class TracedRun:
         few = self.kernels < _FEWEST_KERNELS
         little = few and self.share(self.busy_seconds) < WORTH_SAYING
         return little or self.busy_seconds < (_LEAST_WORK_OF_FEW if few else _LEAST_WORK)
+
+    @property
+    def is_a_test(self) -> bool:
+        """Whether so little was launched that how late it was says little of work of the usual size."""
+        little = self.kernels < _A_LOOP and self.busy_seconds < _LEAST_LAUNCHED
+        return self.too_short or little
 
     @property
     def recorded_seconds(self) -> float:

@@ -8,9 +8,6 @@ from statistics import median_low
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.application import Allocations, Managed
-from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.advisor.facts.derive import completed
 from gpuadvise.advisor.facts.library_kernels import (
     converts_layout,
     in_double_precision,
@@ -18,9 +15,9 @@ from gpuadvise.advisor.facts.library_kernels import (
     is_elementwise,
     is_fused_attention,
     is_library_product,
+    is_softmax,
     loads_single_halves,
 )
-from gpuadvise.advisor.facts.ranks import RankWaits
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, IdleCause, TracedProduct, TracedRun
 from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
@@ -43,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.application import Allocations, Managed
+    from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.timelines.gaps import IdleTime
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.ranks import RankBalance
@@ -98,6 +97,9 @@ def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:
 
 def facts_of_ranks(balance: RankBalance) -> Facts:
     """Return how the ranks of a program waited for each other."""
+    from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.ranks import RankWaits
+
     numbers = [one.rank for one in balance.ranks]
     return Facts(
         kernel=f"ranks {min(numbers)} to {max(numbers)}",
@@ -113,6 +115,10 @@ def facts_of_ranks(balance: RankBalance) -> Facts:
 
 def run_facts(timeline: Timeline) -> Facts:
     """Return what the timeline shows of the run as a whole."""
+    # `timeline` asks for the run alone: the bag of all facts takes longer than a small trace.
+    from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.derive import completed
+
     link = default_link_model(timeline.device)
     run = traced_run(timeline, link)
     copies = traced_transfers(timeline, run)
@@ -145,6 +151,8 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
     )
     launch_ns = account.idle_of(GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.OTHER_CALL)
     launch_ns = max(0, launch_ns + recorder_ns - host_ns)
+    # What the host does for long behind a wait is no copy's.
+    after_waits_ns = timeline.idle_after_waits_ns - timeline.host_after_waits_ns
     elementwise, fused = _elementwise_seconds(timeline)
     values = [copies for copies in timeline.copies if _is_value(copies)]
     waits = timeline.synchronizations
@@ -156,6 +164,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         after_seconds=timeline.outside.after_code_ns / _NS,
         outside_calls_seconds=timeline.outside.in_calls_ns / _NS,
         outside_call=timeline.outside.call,
+        before_cause=_before(timeline),
         exposed_communication_seconds=account.communication_ns / _NS,
         rank_wait_seconds=_rank_wait_ns(timeline) / _NS,
         collectives=_collective_calls(timeline),
@@ -174,7 +183,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         allocation_idle_seconds=repeated_allocation_ns(timeline) / _NS,
         copy_idle_seconds=account.idle_of(GapCause.COPY) / _NS,
         queueing_idle_seconds=_copies_share(timeline) * launch_ns / _NS,
-        copy_wait_idle_seconds=_waits_share(timeline) * timeline.idle_after_waits_ns / _NS,
+        copy_wait_idle_seconds=_waits_share(timeline) * after_waits_ns / _NS,
         load_idle_seconds=account.idle_of(GapCause.MODULE_LOAD) / _NS,
         idle_causes=_idle_causes(timeline),
         has_stacks=timeline.has_stacks if timeline.recorder is Recorder.PYTORCH else None,
@@ -193,6 +202,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         layout_seconds=_seconds_of(timeline, converts_layout),
         elementwise_seconds=elementwise,
         fused_seconds=fused,
+        softmax_seconds=_seconds_of(timeline, is_softmax),
         fused_attention_seconds=_seconds_of(timeline, is_fused_attention),
         products=_products(timeline),
     )
@@ -321,11 +331,23 @@ def _idle_cause(timeline: Timeline, idle: IdleTime) -> IdleCause:
     if name is None or 2 * named[name] < kept_ns:
         return IdleCause(cause=str(idle.cause), seconds=idle.total_ns / _NS)
     _, culprit = max((key for key in lines if key[0] == name), key=lines.__getitem__)
+    return _held_by(culprit, str(idle.cause), idle.total_ns, named[name])
+
+
+def _before(timeline: Timeline) -> IdleCause | None:
+    """Return what the host did for most of the time before the GPU's first work."""
+    outside = timeline.outside
+    if outside.culprit is None:
+        return None
+    return _held_by(outside.culprit, "host-work", outside.before_ns, outside.before_ns)
+
+
+def _held_by(culprit: Culprit, cause: str, total_ns: int, culprit_ns: int) -> IdleCause:
     return IdleCause(
-        cause=str(idle.cause),
-        seconds=idle.total_ns / _NS,
-        culprit=name,
-        culprit_seconds=named[name] / _NS,
+        cause=cause,
+        seconds=total_ns / _NS,
+        culprit=culprit.name,
+        culprit_seconds=culprit_ns / _NS,
         file=culprit.file,
         line=culprit.line,
         function=culprit.function,
@@ -488,6 +510,8 @@ def traced_pipeline(timeline: Timeline, link: LinkModel) -> Pipeline | None:
 
 
 def _allocations(timeline: Timeline) -> Allocations | None:
+    from gpuadvise.advisor.facts.application import Allocations
+
     calls = timeline.calls_for(CallKind.ALLOCATION)
     count = sum(call.calls for call in calls)
     if count < 2 or repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.span_ns:
@@ -502,6 +526,8 @@ def _allocations(timeline: Timeline) -> Allocations | None:
 
 
 def _managed(timeline: Timeline) -> Managed | None:
+    from gpuadvise.advisor.facts.application import Managed
+
     inward = [
         copies for copies in timeline.copies if copies.managed and copies.kind.path is CopyPath.H2D
     ]
@@ -553,6 +579,9 @@ def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
 
 def kernel_facts(kernel: TracedKernel, timeline: Timeline, run: TracedRun) -> Facts:
     """Return what the timeline shows of one kernel in one launch shape, as a part of *run*."""
+    from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.derive import completed
+
     shape = kernel.shape
     return completed(
         Facts(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain, repeat
-from operator import itemgetter, sub
-from typing import TYPE_CHECKING
+from itertools import accumulate, chain, repeat
+from operator import sub
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.activities import Recorder
@@ -46,6 +46,7 @@ class GapCause(StrEnum):
 
     HOST_WORK = "host-work"
     SYNCHRONIZATION = "synchronization"
+    QUEUED = "queued"  # the host waits for what it had queued, and the GPU does not begin it
     LAUNCH = "launch"
     COPY = "copy"
     ALLOCATION = "allocation"
@@ -75,11 +76,13 @@ _FIRST = (
     GapCause.COPY,
     GapCause.LAUNCH,
     GapCause.OTHER_CALL,
+    GapCause.QUEUED,
     GapCause.SYNCHRONIZATION,
 )
 # Calls that come once, and from which share of a gap on all of it is the program's start.
 _ONCE = (GapCause.START_UP, GapCause.MODULE_LOAD)
 _STARTS = 0.1
+_WHOEVER_WAITS = (*_ONCE, GapCause.QUEUED)
 # What the host does beside calls; each holds the profiler's part of a launch.
 _BESIDE_CALLS = (GapCause.LAUNCH, GapCause.HOST_WORK)
 # Nothing else explains these, so whatever emptied the queue does.
@@ -125,6 +128,7 @@ class Idleness:
     ``long_host`` is the host's own work of at least LONG_NS in a gap.
     ``after_waits_ns`` is the time of gaps that waits began or filled, and that no copy, allocation
     or loading of code took: nothing could be queued in time.
+    ``host_after_waits_ns`` of them is the host's own work in long gaps.
     ``saved_without_waits_ns`` is what a replay wins without the host's time in waits and copies.
     """
 
@@ -134,6 +138,7 @@ class Idleness:
     totals: tuple[IdleTime, ...]  # the longest total first
     long_host: IdleTime
     after_waits_ns: int = 0
+    host_after_waits_ns: int = 0
     saved_without_waits_ns: int = 0
 
     def total_ns(self, *causes: GapCause) -> int:
@@ -167,13 +172,17 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
     if start is None or end is None:
         raise BadInput("The recording holds no work of a GPU.")
     sums.finish(calls.handed_on, end - start)
-    longest = sorted(sums.longest, key=lambda gap: -gap[1])
-    culprits = recording.host_events.culprits([(-gap[1], gap[0] - gap[1]) for gap in longest])
+    longest = sorted(sums.longest, key=lambda gap: gap.start)
+    culprits = recording.host_events.culprits(
+        [(gap.start, gap.start + gap.length) for gap in longest]
+    )
     compiled = {
-        at for at, culprit in enumerate(culprits) if culprit and compiles(culprit, longest[at][0])
+        at
+        for at, culprit in enumerate(culprits)
+        if culprit and compiles(culprit, longest[at].length)
     }
     if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
-        compiled |= _first_calls(longest, culprits, start, end - start - sums.idle_ns)
+        compiled |= _first_calls(longest, culprits, end - start - sums.idle_ns)
     for at in compiled:
         longest[at] = sums.started(longest[at])
     return Idleness(
@@ -181,46 +190,43 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
         end_ns=end,
         longest=tuple(
             Gap(
-                start_ns=-begin - start,
-                length_ns=length,
-                cause=cause,
-                waited_before=waited,
+                start_ns=gap.start - start,
+                length_ns=gap.length,
+                cause=gap.cause,
+                waited_before=gap.waited,
                 culprit=culprit,
             )
-            for (length, begin, cause, waited), culprit in zip(longest, culprits, strict=True)
+            for gap, culprit in zip(longest, culprits, strict=True)
         ),
         totals=sums.totals(),
         long_host=IdleTime(
             cause=GapCause.HOST_WORK, gaps=sums.long_host[0], total_ns=sums.long_host[1]
         ),
         after_waits_ns=sums.after_waits_ns,
+        host_after_waits_ns=sums.host_after_waits_ns,
         saved_without_waits_ns=replay.saved_ns,
     )
 
 
 def _first_calls(
-    longest: Sequence[tuple[int, int, GapCause, bool]],
-    culprits: Sequence[Culprit | None],
-    start: int,
-    busy_ns: int,
+    longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], busy_ns: int
 ) -> set[int]:
     """Return the places of the gaps in which a framework's first calls held the GPU up: no loader's."""
     host = [
         at
-        for at, (_, _, cause, _) in enumerate(longest)
-        if cause is GapCause.HOST_WORK and not ((one := culprits[at]) and one.loader)
+        for at, gap in enumerate(longest)
+        if gap.cause is GapCause.HOST_WORK and not ((one := culprits[at]) and one.loader)
     ]
-    host.sort(key=lambda at: -longest[at][1])
-    times = [(-longest[at][1], longest[at][0] - longest[at][1]) for at in host]
-    return {host[place] for place in first_calls(times, start, busy_ns)}
+    gaps = [(longest[at].length, longest[at].busy_before) for at in host]
+    return {host[place] for place in first_calls(gaps, busy_ns)}
 
 
 def _again(gaps: Intervals, parts: dict[int, Parts]) -> Intervals:
-    """Return the gaps that come again: a program's start is as long whoever waits."""
-    once = {at for at, shares in parts.items() if _largest(shares) in _ONCE}
-    if not once:
+    """Return the gaps that come again: a program's start, and what was queued, are as long whoever waits."""
+    lasting = {at for at, shares in parts.items() if _largest(shares) in _WHOEVER_WAITS}
+    if not lasting:
         return gaps
-    kept = [gap for at, gap in enumerate(gaps) if at not in once]
+    kept = [gap for at, gap in enumerate(gaps) if at not in lasting]
     return Intervals([start for start, _ in kept], [end for _, end in kept])
 
 
@@ -233,14 +239,25 @@ def _between(end: int | None, block: Intervals) -> Intervals:
     return gaps
 
 
+class _LongGap(NamedTuple):
+    """One of the longest gaps, in nanoseconds of the recording's clock."""
+
+    length: int
+    start: int
+    cause: GapCause
+    waited: bool  # when it began
+    busy_before: int  # what the GPU had worked until then
+
+
 class _Sums:
-    """Gaps by cause, and the longest of them as (length, -start, cause, whether waited before)."""
+    """Gaps by cause, and the longest of them one by one."""
 
     def __init__(self, launch_overhead_ns: int) -> None:
         self.by_cause = {cause: [0, 0] for cause in GapCause}
-        self.longest: list[tuple[int, int, GapCause, bool]] = []
+        self.longest: list[_LongGap] = []
         self.long_host = [0, 0]
         self.after_waits_ns = 0
+        self.host_after_waits_ns = 0
         self.idle_ns = 0
         self._overhead_ns = launch_overhead_ns
         self._launches = 0  # gaps that hold one
@@ -255,6 +272,7 @@ class _Sums:
             last = max(allocating)
             idle_ns = self.idle_ns + sum(lengths[: last + 1])
             self._busy_at_last_allocation = gaps.ends[last] - start - idle_ns
+        idle_before = self.idle_ns
         self.idle_ns += sum(lengths)
         plain = [length for at, length in enumerate(lengths) if at not in parts]
         long = [length for length in plain if length > PROMPT_NS]
@@ -269,13 +287,19 @@ class _Sums:
         for at in waited:
             if at not in parts:
                 self.after_waits_ns += lengths[at]
-        least = self.longest[-1][0] if len(self.longest) == KEPT_GAPS else 0
+                self.host_after_waits_ns += lengths[at] if lengths[at] >= LONG_NS else 0
+        least = self.longest[-1].length if len(self.longest) == KEPT_GAPS else 0
         if max(lengths) <= least:
             return
-        for at in [place for place, length in enumerate(lengths) if length > least]:
+        for at, idle_ns in enumerate(accumulate(lengths, initial=idle_before)):
+            if at == len(lengths) or lengths[at] <= least:
+                continue
             cause = _largest(parts[at]) if at in parts else _without_calls(lengths[at])
-            self.longest.append((lengths[at], -gaps.starts[at], cause, at in waited))
-        self.longest.sort(key=itemgetter(0, 1), reverse=True)
+            begun = gaps.starts[at]
+            self.longest.append(
+                _LongGap(lengths[at], begun, cause, at in waited, begun - start - idle_ns)
+            )
+        self.longest.sort(key=lambda gap: (-gap.length, gap.start))
         del self.longest[KEPT_GAPS:]
 
     def _add_parts(self, at: int, length: int, shares: Parts, waited: set[int]) -> None:
@@ -285,11 +309,13 @@ class _Sums:
         for cause in _BESIDE_CALLS:
             if cause in shares:
                 self._carve(cause, [shares[cause]])
+        after_wait = first is GapCause.SYNCHRONIZATION or (at in waited and first in _NOT_BY_CALLS)
+        self.after_waits_ns += length if after_wait else 0
         if shares.get(GapCause.HOST_WORK, 0) >= LONG_NS:
             # The work done meanwhile, the next launch would have been there in time.
-            self._add_long(sum(shares.get(cause, 0) for cause in _BESIDE_WORK))
-        if first is GapCause.SYNCHRONIZATION or (at in waited and first in _NOT_BY_CALLS):
-            self.after_waits_ns += length
+            host_ns = sum(shares.get(cause, 0) for cause in _BESIDE_WORK)
+            self._add_long(host_ns)
+            self.host_after_waits_ns += host_ns if after_wait else 0
 
     def _add_long(self, host_ns: int) -> None:
         if host_ns >= LONG_NS:
@@ -305,17 +331,16 @@ class _Sums:
         self.by_cause[cause][0] += gaps
         self.by_cause[cause][1] += total_ns
 
-    def started(self, gap: tuple[int, int, GapCause, bool]) -> tuple[int, int, GapCause, bool]:
+    def started(self, gap: _LongGap) -> _LongGap:
         """Return a *gap* in which the host compiled, counted as the program's start from now on."""
-        length, begin, cause, waited = gap
-        if cause is not GapCause.HOST_WORK:
+        if gap.cause is not GapCause.HOST_WORK:
             return gap
-        moved = min(length, self.by_cause[cause][1])
-        self._move(cause, -1, -moved)
+        moved = min(gap.length, self.by_cause[gap.cause][1])
+        self._move(gap.cause, -1, -moved)
         self._move(GapCause.START_UP, 1, moved)
         self.long_host[0] -= 1
         self.long_host[1] = max(0, self.long_host[1] - moved)
-        return length, begin, GapCause.START_UP, waited
+        return gap._replace(cause=GapCause.START_UP)
 
     def finish(self, handed_on: int, span_ns: int) -> None:
         """Take off what recording cost, and first allocations; *handed_on* calls gave the GPU work."""
@@ -328,10 +353,7 @@ class _Sums:
             gaps, total_ns = self.by_cause[GapCause.ALLOCATION]
             self._move(GapCause.ALLOCATION, -gaps, -total_ns)
             self._move(GapCause.START_UP, gaps, total_ns)
-            self.longest = [
-                (length, begin, _started(cause), waited)
-                for length, begin, cause, waited in self.longest
-            ]
+            self.longest = [gap._replace(cause=_started(gap.cause)) for gap in self.longest]
 
     def totals(self) -> tuple[IdleTime, ...]:
         """Return the sums, the largest first."""
@@ -433,7 +455,10 @@ class _Calls:
                             break
                         inside = min(end, ends[at]) - max(start, starts[at])
                         spent = times.setdefault(places[at], {})
-                        spent[cause] = spent.get(cause, 0) + inside
+                        # A wait that goes on has work queued before it: what begins now is that.
+                        queued = cause is GapCause.SYNCHRONIZATION and end > ends[at]
+                        part = GapCause.QUEUED if queued else cause
+                        spent[part] = spent.get(part, 0) + inside
         return times
 
 

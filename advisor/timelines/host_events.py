@@ -35,6 +35,8 @@ _BUILT_IN = re.compile(r"<built-in (?:method|function) ([\w.]+)[ >]")
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~+-]*[/\\])+(?=[\w.~+<-])")
 # Frames around all of a program, and the profiler's own.
 _AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootstrap")
+# Code of a script outside of functions: the line is the one at which the recording began.
+_SCRIPT = re.compile(r"[^<>]*\.py\(\d+\): <module>$")
 # What PyTorch, Triton, JAX and TensorFlow call compiling, and calling what may be compiled first.
 _COMPILER = re.compile(
     r"Torch-Compiled Region|TorchDynamo|CompiledFunction|dynamo_timed|compile_inner|compile_fx|"
@@ -75,16 +77,21 @@ class EventKind(IntEnum):
 
 
 class Loader(StrEnum):
-    """Who makes the batches of a loader."""
+    """Who makes the batches of a loader; or files, which the program reads itself."""
 
     ITSELF = "itself"
     WORKERS = "workers"
+    FILES = "files"
 
 
 _LOADERS = {
     "_SingleProcessDataLoaderIter": Loader.ITSELF,
     "_MultiProcessingDataLoaderIter": Loader.WORKERS,
 }
+# Calls of the C library and the system that read files, as Nsight Systems names them.
+_READING = re.compile(
+    r"(?:f?read|pread(?:64)?v?2?|readv|f?getc|getchar|f?gets|getline|getdelim|fscanf)(?:_unlocked)?$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +120,7 @@ class HostEvents:
         self._threads: dict[Hashable, int] = {}
         self._calling: set[int] = set()
         self._seen: set[int] = set()
+        self._first: dict[int, int] = {}  # start by thread
         self.has_frames = False
 
     def __len__(self) -> int:
@@ -123,7 +131,8 @@ class HostEvents:
         if end - start < LEAST_NS:
             return
         self.has_frames = self.has_frames or kind is EventKind.FRAME
-        if _AROUND.search(name):
+        around = _AROUND.search(name)
+        if around and not (kind is EventKind.FRAME and _SCRIPT.match(name)):
             return
         key = kind, name
         number = self._names.get(key)
@@ -133,6 +142,8 @@ class HostEvents:
             number = self._names[key] = len(self._names)
         place = self._thread(thread)
         self._seen.add(place)
+        if not around:
+            self._first[place] = min(start, self._first.get(place, start))
         self._rows.add(start, end, number, place)
 
     def called_from(self, thread: Hashable) -> None:
@@ -143,6 +154,12 @@ class HostEvents:
         if len(self._threads) >= _MOST_THREADS:
             return self._threads.get(thread, -1)
         return self._threads.setdefault(thread, len(self._threads))
+
+    @property
+    def first_ns(self) -> int | None:
+        """When the first long event began of the threads that gave the GPU work; None: there is none."""
+        threads = self._calling & self._seen or self._seen
+        return min((self._first[thread] for thread in threads & self._first.keys()), default=None)
 
     def culprits(self, gaps: Sequence[Interval]) -> list[Culprit | None]:
         """Return the culprit of each of *gaps*, which come in order of time and lie apart."""
@@ -157,6 +174,11 @@ class HostEvents:
             for word, loader in _LOADERS.items()
             if word in name
         }
+        asked |= {
+            number: Loader.FILES
+            for number, (kind, name) in enumerate(names)
+            if kind is EventKind.OPERATOR and _READING.match(name)
+        }
         own = {
             number
             for number, (kind, name) in enumerate(names)
@@ -164,6 +186,9 @@ class HostEvents:
         }
         compilers = {number for number, (_, name) in enumerate(names) if _COMPILER.search(name)}
         compiled: set[int] = set()
+        scripts = {number for number in own if names[number][1].endswith("<module>")}
+        own -= scripts
+        around: dict[int, tuple[int, int]] = {}
         threads = self._calling & self._seen or self._seen
         for start, end, number, thread in self._rows:
             if thread not in threads:
@@ -175,6 +200,9 @@ class HostEvents:
                 if 2 * inside < ends[at] - starts[at]:
                     continue
                 event = end - start, number
+                if number in scripts:
+                    around[at] = min(event, around.get(at, event))
+                    continue
                 inner[at] = min(event, inner.get(at, event))
                 if number in own:
                     frames[at] = min(event, frames.get(at, event))
@@ -182,6 +210,8 @@ class HostEvents:
                     loaders[at] = asked[number]
                 if number in compilers:
                     compiled.add(at)
+        frames = {**around, **frames}
+        inner = {**around, **inner}
         return [
             _culprit(
                 names[inner[at][1]],

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.intervals import Cover, length
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.activities import Recording
+    from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.intervals import Interval
 
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 class Outside:
     """Nanoseconds from the first call to the GPU's first work, and from its last work to the last call.
 
+    What PyTorch records of the host begins with its own long events, where these are earlier.
     ``calls_before_ns`` and ``calls_after_ns`` of them the host was in calls: contexts, allocations,
     first launches, and what frees them. ``call`` took most of that, *call_ns*; None: there was none.
     """
@@ -27,6 +30,7 @@ class Outside:
     calls_after_ns: int = 0
     call: str | None = None
     call_ns: int = 0
+    culprit: Culprit | None = None  # what the host did for most of the time before
 
     @property
     def in_calls_ns(self) -> int:
@@ -56,6 +60,9 @@ def outside_of(recording: Recording, span: Interval) -> Outside:
     last, before, after = ended, 0, 0
     # Short calls, which are in no cover, begin a recording too.
     first = begun if recording.first_call_ns is None else min(begun, recording.first_call_ns)
+    events = recording.host_events
+    if recording.recorder is Recorder.PYTORCH and events.first_ns is not None:
+        first = min(first, events.first_ns)
     for block in cover.blocks():
         first, last = min(first, block.starts[0]), max(last, block.ends[-1])
         if block.starts[0] < begun:
@@ -69,12 +76,14 @@ def outside_of(recording: Recording, span: Interval) -> Outside:
         + length(Cover([calls.times], clip=(ended, last)))
         for name, calls in called.items()
     }
-    call = max(spent, key=spent.__getitem__)
+    call = max(spent, key=spent.__getitem__, default=None)
+    (culprit,) = events.culprits([(first, begun)]) if first < begun else (None,)
     return Outside(
         before_ns=begun - first,
         after_ns=last - ended,
         calls_before_ns=before,
         calls_after_ns=after,
-        call=call if spent[call] else None,
-        call_ns=spent[call],
+        call=call if call and spent[call] else None,
+        call_ns=spent[call] if call else 0,
+        culprit=culprit,
     )

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.activities import CallRuns
     from gpuadvise.advisor.timelines.host_events import Culprit
-    from gpuadvise.advisor.timelines.intervals import Interval
 
 # Calls of the interface whose time does not hang on the amount of work.
 _KINDS = (
@@ -67,22 +66,18 @@ def is_warm_up(busy_at_last_ns: int, busy_ns: int) -> bool:
     return busy_at_last_ns < _WARM_UP * busy_ns
 
 
-def first_calls(gaps: Sequence[Interval], start: int, busy_ns: int) -> list[int]:
-    """Return the places of the *gaps*, in order of time, that a framework's first calls made.
+def first_calls(gaps: Sequence[tuple[int, int]], busy_ns: int) -> list[int]:
+    """Return the places of the *gaps* that a framework's first calls made.
 
-    *gaps* are the long ones in which the host worked on its own, in a recording that began at
-    *start*, whose GPU worked for *busy_ns*. A just-in-time compiler of which no event tells takes
-    the first calls: each as long as several later ones, and before a third of the GPU's work.
+    *gaps* are the long ones in which the host worked on its own: how long each was, and what the
+    GPU, which worked for *busy_ns* in all, had worked before it. A just-in-time compiler of which no
+    event tells takes the first calls: each as long as several later ones, and before a third of the
+    GPU's work.
     """
-    idle_ns, first, later_ns = 0, [], 0
-    for at, (begin, end) in enumerate(gaps):
-        if is_warm_up(begin - start - idle_ns, busy_ns):
-            first.append(at)
-        else:
-            later_ns = max(later_ns, end - begin)
-        idle_ns += end - begin
+    first = [at for at, (_, before) in enumerate(gaps) if is_warm_up(before, busy_ns)]
+    later_ns = max((gaps[at][0] for at in {*range(len(gaps))}.difference(first)), default=0)
     least = max(_COMPILING_NS, _TIMES_LATER * later_ns)
-    return [at for at in first if gaps[at][1] - gaps[at][0] >= least]
+    return [at for at in first if gaps[at][0] >= least]
 
 
 def compiles(culprit: Culprit, length_ns: int) -> bool:

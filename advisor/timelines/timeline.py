@@ -179,6 +179,7 @@ class Timeline:
     account: Account
     long_host_gaps: IdleTime
     idle_after_waits_ns: int  # of gaps that began while the host waited
+    host_after_waits_ns: int  # of those, the host's own work in long gaps
     saved_without_waits_ns: int  # by a replay without the host's time in waits and copies
     launches: TracedLaunches
     products: tuple[tuple[MatrixProduct, int], ...]
@@ -331,6 +332,7 @@ def _timeline(
         saved_without_waits_ns=idle.saved_without_waits_ns,
         long_host_gaps=idle.long_host,
         idle_after_waits_ns=idle.after_waits_ns,
+        host_after_waits_ns=idle.host_after_waits_ns,
         launches=_launches(calls, shapes, activities, several_gpus=several_gpus),
         products=tuple(recording.products.items()),
         skipped=tuple(recording.skipped),

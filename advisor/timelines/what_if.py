@@ -57,6 +57,7 @@ class Change(StrEnum):
     REUSE_MEMORY = "reuse-memory"
     SHORTEN_CALLS = "shorten-calls"
     FUSE_KERNELS = "fuse-kernels"
+    AVOID_COPIES = "avoid-copies"
     HIDE_COMMUNICATION = "hide-communication"
     FASTEN_KERNEL = "speed-up-kernel"
 
@@ -91,6 +92,7 @@ def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatI
         for change, saved, how, subject in _savings(timeline, model, run)
         if saved > 0 and saved >= WORTH_SAYING * timeline.account.steady_ns
     ]
+    changes += _copying_changes(timeline, {change.change for change in changes})
     changes += _waiting_changes(run)
     changes += _unclaimed_changes(timeline, model, run)
     return tuple(sorted(changes, key=lambda change: -change.saved_ns))
@@ -171,6 +173,22 @@ def _savings(
         yield Change.FASTEN_KERNEL, kernel.total_ns, "all of its time", kernel.shape.name
 
 
+def _copying_changes(timeline: Timeline, named: set[Change]) -> Iterator[WhatIf]:
+    """Yield what copies take beside no kernel, where much of the run is that and nothing *named* says so."""
+    exposed, steady = timeline.account.copies_ns, timeline.account.steady_ns
+    if named & _ABOUT_COPIES or exposed < HOST_BOUND_IDLE * steady:
+        return
+    yield WhatIf(
+        change=Change.AVOID_COPIES,
+        saved_ns=exposed,
+        speedup=steady / (steady - exposed) if exposed < _NEARLY_ALL * steady else None,
+        how="copies while no kernel runs, inside of the GPU too",
+    )
+
+
+_ABOUT_COPIES = {Change.PIN_MEMORY, Change.MERGE_COPIES, Change.OVERLAP_COPIES, Change.KEEP_ON_GPU}
+
+
 def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
     """Yield what the host could do against an idle GPU, where the rules advise it too."""
     if run.waits_for_launches:
@@ -199,13 +217,13 @@ def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
 def _unclaimed_changes(timeline: Timeline, model: LinkModel, run: TracedRun) -> Iterator[WhatIf]:
     """Yield what would be won without idle time that no other change is about."""
     idle = unclaimed_idle(run, traced_transfers(timeline, run), model if timeline.device else None)
-    if idle is None or idle.cause == GapCause.PROFILER or run.too_short:
+    if idle is None or idle.cause in _NOT_BY_THE_PROGRAM or run.too_short:
         return
     by_host = {
         GapCause.LAUNCH: Change.FUSE_KERNELS,
         # Short of long gaps it is a framework's own, between operators.
         GapCause.HOST_WORK: Change.SHORTEN_HOST_WORK
-        if timeline.recorder is Recorder.NSIGHT_SYSTEMS or run.host_idle_seconds
+        if timeline.recorder is Recorder.NSIGHT_SYSTEMS or run.host_idle_seconds >= idle.seconds / 2
         else Change.FUSE_KERNELS,
     }
     change = by_host.get(GapCause(idle.cause), Change.SHORTEN_CALLS)
@@ -221,6 +239,7 @@ def _unclaimed_changes(timeline: Timeline, model: LinkModel, run: TracedRun) -> 
     )
 
 
+_NOT_BY_THE_PROGRAM = (GapCause.PROFILER, GapCause.QUEUED)
 _MEANWHILE = {
     GapCause.LAUNCH: "idle until the next kernel is launched, or begins",
     GapCause.HOST_WORK: "idle while the host works between two launches",

@@ -30,6 +30,7 @@ IdleCause = Literal[
     "other-call",
     "start-up",
     "profiler",
+    "queued",
 ]
 
 
@@ -544,6 +545,7 @@ class TimelineWhatIf(Record):
         "fuse-kernels",
         "hide-communication",
         "keep-on-gpu",
+        "avoid-copies",
         "speed-up-kernel",
     ]
     """What would be changed."""

@@ -62,6 +62,7 @@ _RECORDERS = {
 _CAUSES = {
     GapCause.HOST_WORK: "host work",
     GapCause.SYNCHRONIZATION: "waits",
+    GapCause.QUEUED: "not begun though queued",
     GapCause.LAUNCH: "launches",
     GapCause.COPY: "copies",
     GapCause.ALLOCATION: "allocations",
@@ -89,6 +90,7 @@ _CHANGES = {
     Change.SHORTEN_CALLS: "keep slow calls out of the loop",
     Change.FUSE_KERNELS: "fewer, longer kernels",
     Change.KEEP_ON_GPU: "keep data on the GPU",
+    Change.AVOID_COPIES: "copy less, or while kernels run",
     Change.HIDE_COMMUNICATION: "communicate while kernels compute",
     Change.FASTEN_KERNEL: "a faster kernel",
 }

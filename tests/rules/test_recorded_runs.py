@@ -276,6 +276,7 @@ _NAMED_BY = {
     GapCause.LAUNCH: {"launch-bound"},
     GapCause.PROFILER: {"launch-bound"},
     GapCause.SYNCHRONIZATION: {"frequent-synchronization"},
+    GapCause.QUEUED: set(),
     GapCause.ALLOCATION: {"repeated-allocations"},
     GapCause.COPY: {"pageable-transfers", "small-transfers"},
     GapCause.OTHER_CALL: set(),
@@ -289,15 +290,23 @@ def _labels(found: Finding) -> set[str]:
 @pytest.fixture(scope="module")
 def loops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Timeline]:
     folder = recordings.unpack(tmp_path_factory.mktemp("loops"), recordings.LOOPS)
-    return {
+    lines = {
         case: recordings.line_of(path)
         for kind in recordings.LOOPS
         for case, path in recordings.cases(folder / kind).items()
     }
+    ranks = {
+        f"{case.name}/{rank}": recordings.line_of(path)
+        for case in (folder / "ranks").iterdir()
+        if case.is_dir()
+        for rank, path in recordings.cases(case).items()
+    }
+    assert len(ranks) == 6
+    return {**lines, **ranks}
 
 
 def test_of_each_loop_the_largest_idle_time_is_named(loops: dict[str, Timeline]) -> None:
-    assert len(loops) > 20
+    assert len(loops) >= 28
     for case, line in loops.items():
         steady = [idle for idle in line.account.idle if idle.cause not in ONCE]
         largest = max(steady, key=lambda idle: idle.total_ns)

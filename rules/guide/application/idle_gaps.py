@@ -9,11 +9,26 @@ from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import held_by, how_to_see_lines, idle_gain, line_of, span_gain
+from gpuadvise.rules.traced import (
+    held_by,
+    how_to_see_lines,
+    idle_gain,
+    line_of,
+    span_gain,
+    too_little,
+)
+
+_MUCH_MORE = number(
+    2.0,
+    "idle time of one cause beside that of another",
+    "times",
+    "our judgement: an expert names the larger first",
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Managed
@@ -35,7 +50,7 @@ def check(
         advice.append(_idle_for(timeline, idle, managed))
     if timeline.much_beside(timeline.one_time_seconds):
         advice.append(_once(timeline))
-    if timeline.much_beside(timeline.outside_code_seconds):
+    if timeline.much_beside(timeline.outside_code_seconds) and not _is_another_gap(timeline):
         advice.append(_outside(timeline))
     return tuple(advice) or PASSED
 
@@ -58,7 +73,7 @@ def _once(timeline: TracedRun) -> Advice:
             traced("one-time work", seconds, "s"),
             traced("recorded", whole, "s"),
         ),
-        priority=Priority.MEDIUM,
+        priority=Priority.LOW if timeline.kernels and timeline.too_short else Priority.MEDIUM,
     )
 
 
@@ -69,6 +84,7 @@ def _outside(timeline: TracedRun) -> Advice:
             f"The host works for {show_seconds(timeline.before_seconds)} before the GPU's first work and for "
             f"{show_seconds(timeline.after_seconds)} behind its last in no call of CUDA, "
             f"{show_share(timeline.share_of_recording(seconds))} of the {show_seconds(whole)} recorded."
+            f"{held_by(timeline.before_cause)}"
         ),
         action=(
             "Look there first: reading, filling and checking data. Give the GPU the first part while the "
@@ -79,8 +95,24 @@ def _outside(timeline: TracedRun) -> Advice:
             traced("behind its last", timeline.after_seconds, "s"),
             traced("recorded", whole, "s"),
         ),
-        priority=Priority.MEDIUM,
+        location=line_of(timeline.before_cause),
+        priority=Priority.LOW if _is_aside(timeline, seconds) else Priority.MEDIUM,
     )
+
+
+def _is_another_gap(run: TracedRun) -> bool:
+    """Return whether the host does before the GPU's first work what it does in the long gaps, too."""
+    if not run.host_bound or run.before_cause is None:
+        return False
+    work = next((one for one in run.idle_causes if one.cause == "host-work"), None)
+    return work is not None and run.before_cause.culprit == work.culprit
+
+
+def _is_aside(run: TracedRun, seconds: float) -> bool:
+    """Return whether *seconds* beside the run are little beside what else holds the GPU up."""
+    idle = max((one.seconds for one in run.idle_causes), default=0.0)
+    more = max(run.one_time_seconds, idle, run.launch_idle_seconds, run.host_idle_seconds)
+    return more > _MUCH_MORE * seconds or (run.kernels > 0 and run.too_short)
 
 
 def _host_bound(timeline: TracedRun) -> Advice:
@@ -105,11 +137,21 @@ def _host_bound(timeline: TracedRun) -> Advice:
         ),
         gain=_gain(timeline),
         location=line_of(cause),
+        priority=Priority.LOW if _is_minor(timeline, idle) else None,
     )
+
+
+def _is_minor(run: TracedRun, idle: float) -> bool:
+    """Return whether another finding is about more than twice these *idle* seconds."""
+    others = (one.seconds for one in run.idle_causes if one.cause not in _BESIDE_LAUNCHES)
+    launches = run.launch_idle_seconds if run.waits_for_launches else 0.0
+    return max(launches, *others, 0.0) > _MUCH_MORE * idle
 
 
 def _in_pytorch(cause: IdleCause | None) -> str:
     """Return what to do in PyTorch: a loader's workers only where it has none."""
+    if cause is not None and cause.loader == "files":
+        return "Read the next part on a thread meanwhile, in large pieces, as binary data. "
     if cause is not None and cause.loader == "workers":
         return (
             "In PyTorch: the loader has workers already, and they are too slow: more of them, "
@@ -124,6 +166,10 @@ def _in_pytorch(cause: IdleCause | None) -> str:
     )
 
 
+# Idle time of these causes is the launches', or the host's own.
+_BESIDE_LAUNCHES = ("host-work", "launch", "profiler")
+
+
 @dataclass(frozen=True, slots=True)
 class _Idle:
     """What the host did in idle time of one cause, and what to do about it; whether it was in a call."""
@@ -131,6 +177,7 @@ class _Idle:
     meanwhile: str
     action: str
     in_call: bool = False
+    by_program: bool = True
 
 
 _PREPARE = (
@@ -145,12 +192,21 @@ _CAUSES = {
         "recording holds the host up, as it does at each launch",
         "Time the program without the profiler before you change it: much of this may not be "
         "there. Record less: no record_shapes, no with_stack, or Nsight Systems.",
+        by_program=False,
     ),
     "synchronization": _Idle(
         "the host waits in a call, for another GPU or stream too, or gives work again after a wait",
         "Wait less often: queue what comes next before the wait, and read results of several steps "
         "at once.",
         in_call=True,
+    ),
+    "queued": _Idle(
+        "the host waits for work that it had queued and that does not begin",
+        "Look for what was not recorded: other processes on this GPU, other GPUs or ranks that this one "
+        "waits for, kernels that the recorder left out. Record all ranks, and the whole system "
+        "(nsys profile --gpu-metrics-devices=all).",
+        in_call=True,
+        by_program=False,
     ),
     "copy": _Idle(
         "the host is inside of calls that copy",
@@ -174,11 +230,7 @@ _CAUSES = {
 def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advice:
     said = _CAUSES[idle.cause]
     share = run.share(idle.seconds)
-    short = (
-        f" {plural(run.kernels, 'kernel')} in {show_seconds(run.busy_seconds)} are too few to judge a run by."
-        if run.too_short
-        else ""
-    )
+    short = too_little(run) if run.too_short else ""
     if managed is not None and idle.cause == "host-work":
         short = f" Taking pages of managed memory back counts as its work.{short}"
     how = "idle time of this cause"
@@ -195,14 +247,14 @@ def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advic
         ),
         gain=(
             None
-            if idle.cause == "profiler" or run.too_short
+            if not said.by_program or run.too_short
             else span_gain(run, idle.seconds, how)
             if said.in_call
             else idle_gain(run, idle.seconds, how)
         ),
         priority=(
             Priority.MEDIUM
-            if said.in_call and share >= LAUNCH_BOUND_IDLE and not run.too_short
+            if said.in_call and said.by_program and share >= LAUNCH_BOUND_IDLE and not run.too_short
             else Priority.LOW
         ),
     )
@@ -234,7 +286,8 @@ RULE = Rule(
         "millisecond and longer, in which the host calls nothing of CUDA; or for another cause that no "
         "other rule names (low; medium from a fifth of the span on, inside of calls of CUDA); or a tenth of all that was recorded "
         "and 5 ms or more go to what a program does once, or to the host's own code before the GPU's first work and behind its "
-        "last (medium)."
+        "last (medium). Low is what less than half as much hangs on as on something else, and what the GPU does not begin "
+        "though it was queued."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

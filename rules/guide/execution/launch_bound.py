@@ -15,7 +15,7 @@ from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import NOTICEABLE, STARTING
-from gpuadvise.rules.traced import held_by, idle_gain, idle_of, line_of
+from gpuadvise.rules.traced import held_by, idle_gain, idle_of, line_of, too_little
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,12 +134,13 @@ def _recorded(timeline: TracedRun) -> Verdict:
         return PASSED
     idle, launches = timeline.launch_idle_seconds, timeline.launches
     waiting = _held_between_launches(timeline, idle)
-    quieter = Priority.MEDIUM if timeline.late_launches else Priority.LOW
+    loud = timeline.late_launches and not timeline.is_a_test
+    quieter = Priority.MEDIUM if loud else Priority.LOW
     return Advice(
         message=(
             f"The GPU is idle for {show_share(timeline.share(idle))} of the span because the next "
             f"kernel is not there yet: {launches:,} launches for kernels of "
-            f"{show_seconds(timeline.median_kernel_seconds)} (median).{held_by(waiting)}"
+            f"{show_seconds(timeline.median_kernel_seconds)} (median).{held_by(waiting)}{too_little(timeline)}"
         ),
         location=line_of(waiting),
         action=(
@@ -159,7 +160,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
             timeline.lost_to_launches,
             "idle time between launches, and the start and end of each kernel",
         ),
-        priority=None if timeline.launch_bound else quieter,
+        priority=None if timeline.launch_bound and not timeline.is_a_test else quieter,
     )
 
 
@@ -181,7 +182,8 @@ RULE = Rule(
         "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's, is launched twice or more with so few blocks "
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
-        "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low)."
+        "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "
+        "Fewer than 200 kernels that take less than 0.5 ms are a test, and what is said of it is low."
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
     caller_side=True,

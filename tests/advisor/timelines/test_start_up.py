@@ -86,7 +86,7 @@ def test_a_compiler_at_work_is_known_by_name(
 
 
 def test_first_calls_of_nothing_are_none() -> None:
-    assert first_calls([], 0, 5) == []
+    assert first_calls([], 5) == []
 
 
 def test_waiting_less_wins_nothing_of_a_start(tmp_path: Path) -> None:
