@@ -37,6 +37,7 @@ _MODULES = (
     "transfers.serial_transfers",
     "cuda.values_read_in_loops",
     "cuda.unfused_kernels",
+    "cuda.element_wise_copies",
     "transfers.small_transfers",
     "transfers.integrated_gpu_copies",
     "transfers.excess_pinned_memory",

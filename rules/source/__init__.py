@@ -25,6 +25,7 @@ CUDA_RULES = (
     "default-stream-work",
     "divergent-barriers",
     "divergent-branches",
+    "element-wise-copies",
     "exceeded-launch-bounds",
     "frequent-synchronization",
     "general-math-functions",
