@@ -106,6 +106,7 @@ _MODULES = (
     "cuda.invariant_divisors",
     "cuda.printing_kernels",
     "cuda.accumulators_in_memory",
+    "cuda.repeated_loads",
     "cuda.serial_reductions",
     "cuda.barriers_in_reductions",
     "instructions.unused_tensor_cores",

@@ -44,6 +44,7 @@ CUDA_RULES = (
     "partial-warp",
     "printing-kernels",
     "repeated-allocations",
+    "repeated-loads",
     "rolled-loops",
     "scalar-half-arithmetic",
     "serial-reductions",
