@@ -92,10 +92,8 @@ def _values(context: RuleContext, index: Node) -> list[Node]:
 
 def best_of_a_loop(context: RuleContext, address: Node) -> str | None:
     """Return the bound of the loop whose counter the index was set to under a condition, as that of a nearest one."""
-    index = _index(address)
-    for value in (
-        _values(context, index) if index is not None and index.kind == "identifier" else ()
-    ):
+    name = _chosen_name(context, _index(address))
+    for value in _values(context, name) if name is not None else ():
         loop = context.loop_around(value)
         condition = loop.part("condition") if loop is not None else None
         if (
@@ -110,6 +108,20 @@ def best_of_a_loop(context: RuleContext, address: Node) -> str | None:
         ):
             return context.at(condition.children[-1])
     return None
+
+
+def _chosen_name(context: RuleContext, index: Node | None) -> Node | None:
+    """Return the only variable that *index* is made of, as in ``label * 2 + 1``."""
+    if index is None:
+        return None
+    if index.kind == "identifier":
+        return index
+    names = [
+        node
+        for node in context.file.tree.below(index)
+        if node.kind == "identifier" and not context.file.is_constant(node, context.function)
+    ]
+    return names[0] if len(names) == 1 else None
 
 
 def is_indexed_by_byte(context: RuleContext, address: Node) -> bool:

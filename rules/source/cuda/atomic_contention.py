@@ -15,7 +15,7 @@ from gpuadvise.advisor.source.atomic_address import (
 from gpuadvise.advisor.source.lane_stride import is_kernel_with_lanes
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.source.tree import bare
+from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _ATOMICS = (
     "atomicXor",
 )
 _WORDS = re.compile(rb"\batomic[A-Z]")
+_REDUCING = re.compile(rb"__shfl_|shfl_down|>>=\s*1|/=\s*2")
 _RANK = b"thread_rank()"
 
 
@@ -50,10 +51,14 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if len(arguments) < 2 or call.parent is None or call.parent.kind != "expression_statement":
             continue
         address = bare(arguments[0])
-        if is_in_shared_memory(context, address) or reached_by_elected_lanes(context, call):
-            continue
         name = context.root_name(address).lstrip("&")
         if name in reported:
+            continue
+        if is_in_shared_memory(context, address):
+            yield from _in_shared_memory(context, call, address, reported)
+            continue
+        if reached_by_elected_lanes(context, call):
+            yield from _of_each_block(context, call, address, reported)
             continue
         if is_one_address(context, address) and bare(arguments[1]).kind != "number_literal":
             reported.add(name)
@@ -88,6 +93,55 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "partial sums that a second kernel adds up.",
                 minor=True,
             )  # fmt: skip
+
+
+def _in_shared_memory(
+    context: RuleContext, call: Node, address: Node, reported: set[str]
+) -> Iterator[Diagnostic]:
+    """Find atomics of a block on the few elements that a loop chose among; one per function."""
+    counter = best_of_a_loop(context, address)
+    if counter is None or reported:
+        return
+    reported.add(context.root_name(address).lstrip("&"))
+    yield context.diagnostic(
+        "atomic-contention", call,
+        f"The index is one that a loop of {counter} chose: where these are few, the lanes of a warp update the same few elements in "
+        "shared memory, one after the other.",
+        "Keep a copy of the elements for each warp, or add up lanes with the same index first (__match_any_sync, or a loop over the "
+        "indices with __ballot_sync and a reduction).",
+        minor=True,
+    )  # fmt: skip
+
+
+def _of_each_block(
+    context: RuleContext, call: Node, address: Node, reported: set[str]
+) -> Iterator[Diagnostic]:
+    """Find the atomic of one thread of each block on one address, where each thread brings one element alone."""
+    if not context.function.matches(_REDUCING):
+        return
+    of_grid = context.function.says(b"gridDim") or context.function.says(b"num_blocks")
+    if of_grid or "blockIdx" in context.at(address) or not is_one_address(context, address):
+        return
+    words = "".join(context.at(call).split())
+    if "blockIdx" in words or any(loop.start < call.start for loop in _walks(context)):
+        return
+    reported.add(context.root_name(address).lstrip("&"))
+    yield context.diagnostic(
+        "atomic-contention", call,
+        "Each block takes one element for each of its threads, and ends with an atomic on one address: a long array takes as many "
+        "of them as it has blocks, one after the other.",
+        "Launch a few blocks for each SM, and let each thread add up several elements first: for (; i < n; i += gridDim.x * blockDim.x).",
+        minor=True,
+    )  # fmt: skip
+
+
+def _walks(context: RuleContext) -> Iterator[Node]:
+    """Yield the loops in which threads take elements of the caller's arrays."""
+    names = {parameter.name for parameter in context.function.parameters}
+    for loop in context.function.nodes(*LOOPS):
+        reads = context.file.tree.inside(loop, "subscript_expression")
+        if any(context.root_name(read) in names for read in reads):
+            yield loop
 
 
 def _is_of_registers(context: RuleContext, value: Node) -> bool:

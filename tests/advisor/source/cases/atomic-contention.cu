@@ -182,3 +182,38 @@ __global__ void by_a_cell(int *counts, const float *x) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, cell = int(x[i] * 100);
   atomicAdd(&counts[cell], 1);
 }
+
+__global__ void nearest_in_shared_memory(float *out, const float *x, const float *centre, int k, int n) {
+  __shared__ float sums[64];
+  int i = blockIdx.x * blockDim.x + threadIdx.x, label = 0;
+  float best = 1e9f;
+  for (int j = 0; j < k; ++j)
+    if (fabsf(x[i] - centre[j]) < best) {
+      best = fabsf(x[i] - centre[j]);
+      label = j;
+    }
+  atomicAdd(&sums[label * 2], x[i]);  // expect: atomic-contention
+  atomicAdd(&sums[label * 2 + 1], 1.0f);
+}
+__global__ void sum_of_blocks(float *total, const float *x, int n) {
+  __shared__ float s[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  s[threadIdx.x] = i < n ? x[i] : 0;
+  __syncthreads();
+  for (int step = 128; step > 0; step >>= 1) {
+    if (threadIdx.x < step) s[threadIdx.x] += s[threadIdx.x + step];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) atomicAdd(total, s[0]);  // expect: atomic-contention
+}
+__global__ void sum_of_a_grid(float *total, const float *x, int n) {
+  float sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
+  for (int step = 16; step > 0; step >>= 1) sum += __shfl_down_sync(0xffffffff, sum, step);
+  if (threadIdx.x == 0) atomicAdd(total, sum);
+}
+__global__ void sums_of_rows(float *total, const float *x, int n) {
+  float sum = threadIdx.x < n ? x[blockIdx.x * n + threadIdx.x] : 0;
+  for (int step = 16; step > 0; step >>= 1) sum += __shfl_down_sync(0xffffffff, sum, step);
+  if (threadIdx.x == 0) atomicAdd(&total[blockIdx.x], sum);
+}
