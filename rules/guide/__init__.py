@@ -197,6 +197,8 @@ _MODULES = (
     "python.emptied_caches",
     "python.host_random_numbers",
     "python.repeated_uploads",
+    "python.recomputed_results",
+    "python.restarted_workers",
     "python.host_counted_indices",
     "python.growing_tensors",
 )

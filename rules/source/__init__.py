@@ -67,6 +67,8 @@ CUDA_RULES = (
     "values-read-in-loops",
 )
 PYTHON_RULES = (
+    "recomputed-results",
+    "restarted-workers",
     "host-counted-indices",
     "array-copies-in-loops",
     "blocking-moves",

@@ -170,11 +170,23 @@ class Steps:
             return self._is_always(test)
         around = self.module.loop_around(branch) or self.module.function_of(branch)
         bound = self.module.bound_in(around) if isinstance(around, ast.stmt) else set()
-        names = set(_names_that_decide(test))
+        names = {name for name in _names_that_decide(test) if not self._is_size(branch, name)}
+        if not names:
+            return any(isinstance(part, ast.Name) for part in self.module.walk(test))
         if not names or names & bound or _COUNTERS.search(ast.unparse(test)):
             return False
         parts = test.values if isinstance(test, ast.BoolOp) else [test]
         return all(_asks_for_none(part) or not _RARE.search(ast.unparse(part)) for part in parts)
+
+    def _is_size(self, branch: ast.AST, name: str) -> bool:
+        """Whether the function around *branch* gives *name* nothing but sizes of tensors: ``n = x.shape[0]``."""
+        function = self.module.function_of(branch)
+        values = [v for v in self.module.values_of(name) if self.module.function_of(v) is function]
+        return bool(values) and all(
+            (isinstance(v, ast.Subscript) and getattr(v.value, "attr", "") == "shape")
+            or (isinstance(v, ast.Call) and getattr(v.func, "attr", "") in ("size", "numel"))
+            for v in values
+        )
 
     def _is_default(self, branch: ast.If) -> bool:
         """Whether *branch* makes what no caller gave, in each call: ``if weight is None: weight = ...``."""

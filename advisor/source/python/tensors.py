@@ -89,7 +89,7 @@ _DEVICE_NAMES = re.compile(
     r"(?:.*_)?(?:device|dev|gpu|device_id|gpu_id|local_rank|rank|cuda_device)$", re.IGNORECASE
 )
 _LOADER_NAMES = re.compile(
-    r"(?!.*(?:model|config|cfg|image|weights?|file|checkpoint|json|yaml|template|module|class)_?loaders?$).*loaders?$|.*_dl$"
+    r"(?!.*(?:model|config|cfg|image|weights?|file|checkpoint|json|yaml|template|module|class)_?loaders?$).*loaders?$|(?:.*_)?dl$"
     r"|(?:train|val|valid|test|eval|data)_?(?:iter|iterator|gen|generator|queue|batches)$|gen(?:_?(?:train|val))?$",
     re.IGNORECASE,
 )
