@@ -173,6 +173,7 @@ _MODULES = (
     "python.full_size_constants",
     "python.unfused_activations",
     "python.separate_projections",
+    "python.split_batches",
     "python.data_parallel_threads",
     "python.serial_kernels",
     "python.rebuilt_constants",

@@ -67,6 +67,7 @@ CUDA_RULES = (
     "values-read-in-loops",
 )
 PYTHON_RULES = (
+    "split-batches",
     "recomputed-results",
     "restarted-workers",
     "host-counted-indices",

@@ -50,10 +50,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _features(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> list[ast.Call]:
     """Return what ``__getitem__``, and what it calls of its class, computes of each sample: one of a kind."""
-    looked, seen = ["__getitem__"], {"__getitem__"}
+    # What a method named for features computes is shown where it is called.
+    looked: list[tuple[str, ast.Call | None]] = [("__getitem__", None)]
+    seen = {"__getitem__"}
     found: list[ast.Call] = []
     while looked:
-        method = methods[looked.pop()]
+        name, caller = looked.pop()
+        method = methods[name]
         for part in module.walk(method):
             if not isinstance(part, ast.Call):
                 continue
@@ -62,11 +65,13 @@ def _features(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> list
             if is_own and called in methods:
                 if called not in seen:
                     seen.add(called)
-                    looked.append(called)
+                    named = part if _FEATURES.search(called) else caller
+                    looked.append((called, named))
             elif (_FEATURES.search(called) and not _STORED.search(called)) or (
                 _is_parser(part) and not _fills_cache(module, part)
             ):
-                found.append(part)
+                found.append(part if caller is None or _is_parser(part) else caller)
+    found = list(dict.fromkeys(found))
     found.sort(key=lambda call: call.lineno)
     parsers = [call for call in found if _is_parser(call)][:1]
     return [*[call for call in found if not _is_parser(call)][:_MOST], *parsers]

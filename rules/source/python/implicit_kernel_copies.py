@@ -80,11 +80,14 @@ def _is_ufunc(module: PythonModule, decorator: ast.expr) -> bool:
 
 
 def _is_array(module: PythonModule, name: ast.Name) -> bool:
-    """Whether all that the function around *name* assigns to it is made by NumPy."""
+    """Whether what the function around *name* assigned to it last is made by NumPy."""
     function = module.function_of(name)
     values = [
-        value for value in module.assigned.get(name.id, ()) if module.function_of(value) is function
+        value
+        for value in module.assigned.get(name.id, ())
+        if module.function_of(value) is function and value.lineno < name.lineno
     ]
+    values = [max(values, key=lambda value: value.lineno)] if values else []
     return bool(values) and all(
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Attribute)

@@ -61,8 +61,11 @@ def _is_invariant_run(module: PythonModule, call: ast.Call) -> bool:
         return False
     if not isinstance(module.parents.get(call), ast.Assign):
         return False
-    if re.search(r"time\(|perf_counter|elapsed|synchronize", ast.unparse(module.function_of(call))):
-        return False  # measured again and again
+    counted = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+    if not any(
+        isinstance(n, ast.Name) and n.id in counted for s in loop.body for n in module.walk(s)
+    ):
+        return False  # the same again and again: to warm up, or to measure
     owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
     value = tensors_of(module)[owner] or tensors_of(module)[call.func]
     if value is None or value.kind is not ValueKind.MODEL:

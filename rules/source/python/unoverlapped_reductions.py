@@ -26,7 +26,9 @@ _REDUCES = re.compile(r"(?:^|\.)(?:all_reduce|allreduce|all_reduce_coalesced)$")
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
-    """``all_reduce(p.grad)`` for each parameter, or of all gradients put end to end."""
+    """``all_reduce(p.grad)`` for each parameter, or of all gradients put end to end, and waits at once."""
+    if b"async_op" in module.text.content and not is_test(module):
+        yield from _waited_at_once(module)
     if (
         is_test(module)
         or b"reduce" not in module.text.content
@@ -43,6 +45,26 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "unoverlapped-reductions", call,
                 "Gradients are summed over the GPUs when all of them are computed: no communication overlaps with the backward pass.",
                 _ACTION,
+            )  # fmt: skip
+
+
+def _waited_at_once(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find ``work = all_gather(..., async_op=True)`` with ``work.wait()`` as the next statement."""
+    for call in module.calls:
+        above = module.parents.get(call)
+        if not _is_asynchronous(call) or not isinstance(above, ast.Assign):
+            continue
+        around = module.parents.get(above)
+        block: list[ast.stmt] = next(
+            (b for b in (getattr(around, n, None) for n in ("body", "orelse")) if b and above in b),
+            [],
+        )
+        behind = block[block.index(above) + 1 :][:1] if block else []
+        if behind and ast.unparse(behind[0]) == f"{ast.unparse(above.targets[0])}.wait()":
+            yield module.diagnostic(
+                "unoverlapped-reductions", call,
+                "The next statement waits for this collective: asynchronous as it is, nothing overlaps with it.",
+                "Wait where the result is needed, behind work that does not need it; or leave async_op out.",
             )  # fmt: skip
 
 

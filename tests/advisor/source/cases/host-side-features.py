@@ -19,10 +19,10 @@ class Mels:
 
     def get_mel(self, path):
         sound = load(path)
-        return self.transform.melspectrogram(sound)  # expect: host-side-features
+        return self.transform.melspectrogram(sound)
 
     def __getitem__(self, index):
-        return self.get_mel(self.paths[index])
+        return self.get_mel(self.paths[index])  # expect: host-side-features
 
 
 # case: a function

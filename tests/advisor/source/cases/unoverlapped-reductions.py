@@ -114,3 +114,18 @@ def center(batch):
 def buffers(model):
     for b in model.buffers():
         dist.all_reduce(b)
+
+
+# case: waited for at once
+def gather(parts, features):
+    work = torch.distributed.all_gather(parts, features, async_op=True)  # expect: unoverlapped-reductions
+    work.wait()
+    return torch.cat(parts)
+
+
+# case: waited for behind other work
+def gather_later(parts, features, model):
+    work = torch.distributed.all_gather(parts, features, async_op=True)
+    guess = model(features)
+    work.wait()
+    return torch.cat(parts), guess
