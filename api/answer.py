@@ -7,8 +7,9 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from gpuadvise.api.answers.common import DeviceRecord, Finding, NotEvaluated
 from gpuadvise.api.answers.fields import Record
@@ -22,6 +23,23 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record, covariant=True)
 T = TypeVar("T", bound=Record)
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class FrozenMapping(dict[K, V]):
+    """A mapping that keeps what it was made of, and that `pickle`, `copy` and `dataclasses.asdict` take."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("An answer does not change.")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[type[FrozenMapping[K, V]], tuple[dict[K, V]]]:
+        return type(self), (dict(self),)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -55,6 +73,18 @@ class Answer(Generic[R]):
         rows: list[dict[str, Any]] = json.loads(self._rows)
         return rows
 
+    if not TYPE_CHECKING:  # to which a name that is not there must stay an error
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError, which says where the field is if the result has it."""
+            inside = not name.startswith("_") and hasattr(self.result, name)
+            where = f": it is answer.result.{name}" if inside else ""
+            raise AttributeError(f"An answer has no attribute {name!r}{where}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickles: the page as its text, for what makes it stays in this process."""
+        return {**vars(self), "_blocks": partial(_page, str(self))}
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and self._json == other._json
 
@@ -81,6 +111,12 @@ class Answer(Generic[R]):
         return element(self._blocks())
 
 
+def _page(text: str) -> Sequence[Block]:
+    from gpuadvise.cli.blocks import Drawing
+
+    return (Drawing(text),)
+
+
 def answer_of(said: CommandAnswer, results: Sequence[type[T]]) -> Answer[T]:
     """Return what a command *said*, its result as the first of *results* that has its fields."""
     from gpuadvise.cli.render.rows import with_objects
@@ -91,7 +127,7 @@ def answer_of(said: CommandAnswer, results: Sequence[type[T]]) -> Answer[T]:
     return Answer(
         command=said.command,
         device=document["device"] and built(DeviceRecord, document["device"]),
-        input=types.MappingProxyType(document["input"]),
+        input=FrozenMapping(document["input"]),
         result=built(_fitting(results, document["result"]), document["result"]),
         findings=tuple(built(Finding, each) for each in document["findings"]),
         not_evaluated=tuple(built(NotEvaluated, each) for each in document["not_evaluated"]),
@@ -126,7 +162,7 @@ def _value(hint: Any, data: Any) -> Any:
         return tuple(_value(inner, each) for each in data)
     if origin is Mapping:
         inner = typing.get_args(hint)[1]
-        return types.MappingProxyType({key: _value(inner, each) for key, each in data.items()})
+        return FrozenMapping({key: _value(inner, each) for key, each in data.items()})
     return built(hint, data) if isinstance(hint, type) and issubclass(hint, Record) else data
 
 

@@ -407,6 +407,8 @@ def _said(command: str, **options: Any) -> CommandAnswer:
     except GpuAdviseError as error:
         error.message = _OPTION.sub(_as_parameter, error.message)
         error.args = (error.message,)
+        if error.hint and not _COMMAND_LINE.search(error.hint):
+            error.hint = _GIVEN.sub(_as_argument, error.hint)
         raise
     except TypeError as error:
         unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
@@ -419,6 +421,22 @@ def _said(command: str, **options: Any) -> CommandAnswer:
 
 
 _OPTION = re.compile(r"(?<!\S)--([a-z][a-z0-9-]*)")
+
+
+# In a hint a value follows: a number, or a name of a few letters and digits.
+_GIVEN = re.compile(
+    r"(?<!\S)--([a-z][a-z0-9-]*)(?: ([0-9][0-9a-zA-Z%]*|[a-z]+[0-9]\w*|[A-Z]+)(?=[\s,.:;]|$))?"
+)
+_COMMAND_LINE = re.compile(r"gpuadvise [a-z]+[^.;]* --")
+
+
+def _as_argument(option: re.Match[str]) -> str:
+    """Return an option with its value as a call writes both: ``--regs 72`` is ``regs=72``."""
+    name, value = _as_parameter(option), option[2]
+    if value is None:
+        return name
+    plain = re.fullmatch(r"[0-9]+(e[0-9]+)?|[A-Z]+", value)
+    return f"{name}={value}" if plain else f'{name}="{value}"'
 
 
 def _as_parameter(option: re.Match[str]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
+from gpuadvise.api.answer import FrozenMapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ def _kernel(kernel: Described) -> KernelEvidence:
     return KernelEvidence(
         name=facts.kernel,
         gpu=device.name if device else None,
-        facts=MappingProxyType(known),
+        facts=FrozenMapping(known),
     )
 
 

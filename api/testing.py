@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.errors import GpuAdviseError
+from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.values import share
 from gpuadvise.api import calls
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpuadvise.api.answers.fields import Priority
     from gpuadvise.api.answers.kernels import KernelRecord
     from gpuadvise.api.calls import Path
     from gpuadvise.api.evidence import Evidence
 
+T = TypeVar("T")
 __all__ = ["assert_no_findings", "assert_no_spills", "assert_occupancy"]
 
 _MOST_NAMED = 10
@@ -21,28 +26,33 @@ _URGENCY = ("high", "medium", "low")
 
 
 def assert_occupancy(
-    least: float, *files: Path, filter: str | None = None, gpu: str | None = None, **launch: Any
+    least: float | str,
+    *files: Path,
+    filter: str | None = None,
+    gpu: str | None = None,
+    **launch: Any,
 ) -> None:
-    """Fail where occupancy is below *least*, 0 to 1: of the kernels in *files*, or of a launch.
+    """Fail where occupancy is below *least*, 0 to 1 or ``"50%"``: of the kernels in *files*, or of a launch.
 
     Without files *launch* is what `occupancy` takes: ``regs=64, block=256``. With files it may give
     ``block`` and ``dynamic_smem`` of every launch, as `kernels` does. A kernel whose occupancy is not
     known fails: a check that judged nothing must not look like one that passed.
     """
     __tracebackhide__ = True
+    wanted: float = _judged(share, least)
     if not files:
-        answer = calls.occupancy(gpu=gpu, **launch)
-        if answer.result.occupancy < least:
+        answer = _judged(calls.occupancy, gpu=gpu, **launch)
+        if answer.result.occupancy < wanted:
             raise AssertionError(
-                f"{show_share(answer.result.occupancy)} occupancy is below {show_share(least)}.\n{answer}"
+                f"{show_share(answer.result.occupancy)} occupancy is below {show_share(wanted)}.\n{answer}"
             )
         return
     low = [
         f"{_called(kernel)}: {_share(kernel.occupancy)}"
         for kernel in _kernels(files, filter, gpu, launch)
-        if kernel.occupancy is None or kernel.occupancy < least
+        if kernel.occupancy is None or kernel.occupancy < wanted
     ]
-    _fail(low, f"with an occupancy below {show_share(least)}")
+    _fail(low, f"with an occupancy below {show_share(wanted)}")
 
 
 def assert_no_spills(*files: Path, filter: str | None = None, gpu: str | None = None) -> None:
@@ -68,7 +78,9 @@ def assert_no_findings(
     fault of the code, and does not fail.
     """
     __tracebackhide__ = True
-    answer = calls.advise(*evidence, gpu=gpu, **options)
+    if at_least not in _URGENCY:
+        raise ValueError(f"at_least: {quoted(at_least)} is not {and_list(_URGENCY, 'or')}.")
+    answer = _judged(calls.advise, *evidence, gpu=gpu, **options)
     failing = _URGENCY[: _URGENCY.index(at_least) + 1]
     findings = [
         finding
@@ -94,13 +106,23 @@ def _kernels(
 ) -> list[KernelRecord]:
     """Return the kernels of *files*; fails where something could not be read, or there is none."""
     __tracebackhide__ = True
-    answer = calls.kernels(*files, filter=filter, gpu=gpu, **launch)
+    answer = _judged(calls.kernels, *files, filter=filter, gpu=gpu, **launch)
     if not answer.complete:
         raise AssertionError("Not all of it could be read: " + " ".join(answer.notes))
     kernels = [kernel for kernel in answer.result.kernels or () if kernel.entry]
     if not kernels:
         raise AssertionError("There is no kernel to judge: " + str(answer))
     return kernels
+
+
+def _judged(function: Callable[..., T], *given: Any, **named: Any) -> T:
+    """Return what *function* answers; fails in a sentence, without its frames, where it cannot."""
+    __tracebackhide__ = True
+    try:
+        return function(*given, **named)
+    except GpuAdviseError as error:
+        said = f"It could not be judged: {error.message} {error.hint or ''}".strip()
+    raise AssertionError(said)
 
 
 def _fail(kernels: list[str], what: str) -> None:

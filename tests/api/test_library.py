@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import json
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -143,6 +146,34 @@ def test_a_notebook_shows_tables_and_escapes_names(tmp_path: Path) -> None:
     assert "text-align:right" in gpuadvise.occupancy(regs=72, block=256, gpu="h100")._repr_html_()
     facts = gpuadvise.roofline(flops=1e9, bytes=1e9, gpu="h200")._repr_html_()
     assert "<h4>Ridge points</h4>" in facts
+
+
+def test_answers_are_values_that_other_processes_take() -> None:
+    answer = gpuadvise.occupancy(regs=72, block=256, gpu="h100")
+    copied = pickle.loads(pickle.dumps(answer))
+    assert copied == answer
+    assert copied.result == answer.result
+    assert str(copied) == str(answer)
+    assert copy.deepcopy(answer.result) == answer.result
+    as_dict = dataclasses.asdict(answer.result)
+    assert json.loads(json.dumps(as_dict["limits"])) == answer.to_dict()["result"]["limits"]
+    with pytest.raises(TypeError, match="does not change"):
+        answer.result.limits["warps"] = 1  # type: ignore[index]
+
+
+def test_an_answer_says_where_its_fields_are() -> None:
+    answer = gpuadvise.occupancy(regs=72, block=256, gpu="h100")
+    with pytest.raises(AttributeError, match=r"it is answer\.result\.limiters$"):
+        _ = answer.limiters  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        _ = answer.nothing  # type: ignore[attr-defined]
+
+
+def test_hints_are_written_as_calls() -> None:
+    with pytest.raises(gpuadvise.GpuAdviseError) as raised:
+        gpuadvise.roofline(time=1e-3)
+    assert raised.value.hint is not None
+    assert 'flops=2e12 bytes="3GB" time="4ms" gpu="h100".' in raised.value.hint
 
 
 def test_errors_name_the_parameter() -> None:

@@ -100,3 +100,20 @@ def test_nothing_to_hold_is_no_pass(project: Path) -> None:
     ran = suite(project, "--gpuadvise", "build/fine.cubin")
     assert ran.returncode == 4
     assert "sets no [tool.gpuadvise.limits]" in ran.stderr
+
+
+def test_what_cannot_be_judged_fails_in_a_sentence() -> None:
+    with pytest.raises(
+        AssertionError, match=r'^It could not be judged: "nope.cubin" cannot be read'
+    ):
+        assert_no_spills("nope.cubin")
+    with pytest.raises(
+        AssertionError, match=r'^It could not be judged: "50" is not a number from 0 to 1'
+    ):
+        assert_occupancy(50, regs=64, block=256, gpu="h100")
+    with pytest.raises(ValueError, match='at_least: "urgent" is not high, medium or low'):
+        assert_no_findings(regs=32, block=256, at_least="urgent")  # type: ignore[arg-type]
+
+
+def test_a_share_may_be_a_text() -> None:
+    assert_occupancy("50%", regs=64, block=256, gpu="h100")
