@@ -4,6 +4,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
+
+import gpuadvise
 
 ROOT = Path(__file__).parent.parent
 TREES = ("advisor", "rules", "cli", "api", "servers")
@@ -43,3 +46,17 @@ def test_no_requirement_that_others_share_has_an_upper_bound(project: dict) -> N
 def test_bare_folder_names_are_no_modules() -> None:
     with pytest.raises(ModuleNotFoundError):
         __import__("advisor.errors")
+
+
+def test_the_conda_recipe_asks_for_what_the_wheel_does(project: dict) -> None:
+    recipe = yaml.safe_load((ROOT / ".ci" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    assert recipe["context"]["version"] == gpuadvise.__version__
+    made = project["project"]
+    wanted = {line.partition(";")[0].replace(" ", "") for line in made["dependencies"]}
+    needs = recipe["requirements"]
+    named = {line.replace(" ", "") for line in (*needs["run"], *needs["run_constraints"])}
+    from_pypi = {"tree-sitter>=0.25", "tree-sitter-cuda>=0.21", "pycxxfilt>=1.2"}
+    assert named == wanted - from_pypi | {f"python{made['requires-python']}"}
+    assert recipe["build"]["python"]["entry_points"] == [
+        f"gpuadvise = {made['scripts']['gpuadvise']}"
+    ]
