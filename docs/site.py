@@ -140,7 +140,8 @@ def add_runtime(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for package in NPM:
         extract(package, folder)
-    licences = pack(wheels(), folder / "packages.zip")
+    licences = pack(wheels(), FETCHED / "packages.zip")
+    divide(FETCHED / "packages.zip", folder)
     licences += [(f"{p.name} {p.version}", f"{p.licence}; {p.source}") for p in NPM]
     lines = [f"{name}: {licence}\n" for name, licence in sorted(licences)]
     text = "".join(["What this page runs, each under its licence, unchanged:\n\n", *lines])
@@ -196,10 +197,30 @@ def pack(paths: list[Path], target: Path) -> list[tuple[str, str]]:
             home = f"https://pypi.org/project/{said['Name']}/{said['Version']}/"
             licences.append((f"{said['Name']} {said['Version']}", f"{licence}; {home}"))
             files.update({name: wheel.read(name) for name in names})
+    write_archive(target, files)
+    return licences
+
+
+def divide(packages: Path, folder: Path) -> None:
+    """Write what the first answer needs of *packages*, the rest, and Python's memory after it, into *folder*."""
+    parts = {name: FETCHED / name for name in ("first", "rest")}
+    for part in parts.values():
+        shutil.rmtree(part, ignore_errors=True)
+    run("node", "docs/first_answer.mjs", folder, packages, *parts.values())
+    for name, part in parts.items():
+        files = {
+            path.relative_to(part).as_posix(): path.read_bytes()
+            for path in part.rglob("*")
+            if path.is_file()
+        }
+        write_archive(folder / f"{name}.zip", files)
+
+
+def write_archive(target: Path, files: dict[str, bytes]) -> None:
+    """Write *files* into the archive *target*: always the same bytes for the same files."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
             archive.writestr(zipfile.ZipInfo(name), files[name], zipfile.ZIP_DEFLATED)
-    return licences
 
 
 def size_of(folder: Path) -> int:

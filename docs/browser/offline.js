@@ -5,7 +5,7 @@ const VERSION = "unversioned";
 const FIRST = [
   "./", "page.css", "page.js", "calculator.js", "files.js", "tool.js", "answer_page.js", "worker.js", "cuda_parser.js",
   "runtime/pyodide.mjs", "runtime/pyodide.asm.mjs", "runtime/pyodide.asm.wasm", "runtime/python_stdlib.zip",
-  "runtime/pyodide-lock.json", "runtime/packages.zip",
+  "runtime/pyodide-lock.json", "runtime/first.zip", "runtime/rest.zip", "runtime/snapshot.bin",
 ];
 const NAME = `gpuadvise-${VERSION}`;
 

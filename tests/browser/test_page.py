@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import lzma
 import os
@@ -494,3 +495,31 @@ def test_a_telephone_needs_no_sideways_scroll(page: Page, evidence: Path) -> Non
         assert page.query_selector("#page").bounding_box()["height"] >= inner
     finally:
         page.set_viewport_size({"width": 1280, "height": 900})
+
+
+@pytest.mark.parametrize("snapshot", ["none", "another"])
+def test_without_the_memory_of_a_first_answer_it_answers_the_same(
+    chromium, address: str, page, snapshot: str
+) -> None:
+    """A snapshot that is not there, or of another build, costs time and nothing else."""
+    window = chromium.new_context(service_workers="block")
+    body = gzip.compress(bytes(31 << 20))
+    asked = []
+
+    def answer(route) -> None:
+        asked.append(route.request.url)
+        if snapshot == "none":
+            route.fulfill(status=404)
+        else:
+            route.fulfill(status=200, body=body)
+
+    window.route("**/snapshot.bin", answer)
+    other = window.new_page()
+    other.goto(f"{address}#gpu=l4&block=192&regs=64")
+    other.wait_for_selector("form[data-answers]", timeout=120_000)
+    page.goto(f"{address}#gpu=l4&block=192&regs=64")
+    page.wait_for_selector("form[data-answers*=l4]", timeout=120_000)
+    assert asked
+    assert other.inner_text("#json") == page.inner_text("#json")
+    assert other.inner_text("#verdict") == page.inner_text("#verdict") != ""
+    window.close()

@@ -77,7 +77,7 @@ def test_browsers_see_that_any_file_changed(builder: ModuleType, tmp_path: Path)
     for data in (b"one", b"two", b"one"):
         folder = tmp_path / "page"
         builder.copy_page(folder)
-        (folder / "packages.zip").write_bytes(data)
+        (folder / "first.zip").write_bytes(data)
         builder.set_version(folder)
         text = (folder / "offline.js").read_text(encoding="utf-8")
         versions.add(re.search(r'VERSION = "(\w{16})"', text)[1])  # type: ignore[index]
@@ -91,7 +91,7 @@ def test_the_page_keeps_each_file_that_it_loads_first() -> None:
     own = {path.name for path in page.iterdir()} - {"index.html", "offline.js", "requirements.txt"}
     own -= {"open.html", "open.js"}  # which is of no use without a network
     assert {name for name in kept if "/" not in name} == own
-    assert {"./", "runtime/packages.zip"} <= kept
+    assert {"./", "runtime/first.zip", "runtime/rest.zip", "runtime/snapshot.bin"} <= kept
 
 
 def test_no_pinned_package_is_another_than_the_pages_say() -> None:
