@@ -36,7 +36,8 @@ CONVERTED = number(
 NARROW = number(
     2.5, "bytes per thread and load of 16-bit numbers", "bytes", "our judgement", LaunchSet.RECORDED
 )
-_HALF_POINTER = r"\b(__half|__nv_bfloat16|half|bfloat16)\b[^,()]{0,20}\*"
+_HALF_POINTER = r"\b(__half|__nv_bfloat16|half|bfloat16)2?\b[^,()]{0,20}\*"
+_FLOAT_POINTER = r"\bfloat[24]?\b[^,()]{0,20}\*"
 FIRST_TENSOR = number(
     7, "first tensor cores", "major compute capability", "programming guide: Volta"
 )
@@ -95,8 +96,12 @@ def is_narrow(profile: KernelProfile) -> bool:
     counts = profile.float_instructions
     if counts and counts.get("hfma", 0.0) >= counts.get("ffma", 0.0):
         return True
+    parameters = profile.kernel.partition("(")[2]
+    halves = bool(re.search(_HALF_POINTER, parameters))
     if profile.global_loads.sectors_per_request is None:
-        return bool(re.search(_HALF_POINTER, profile.kernel.partition("(")[2]))
+        return halves
+    if not halves and re.search(_FLOAT_POINTER, parameters):
+        return False  # loads of a border leave lanes without a word: few bytes alone tell no type
     return (bytes_per_load(profile) or profile.global_loads.sectors_per_request * WARP_SIZE) <= (
         NARROW * WARP_SIZE
     )
