@@ -95,7 +95,7 @@ _OPERATIONS = (
         product_evidence,
     ),
     _named(r"radix_?sort|bitonic|merge_?sort", "cub::DeviceRadixSort"),
-    _named(r"histogram", "cub::DeviceHistogram", _histogram),
+    _named(r"(?<!radix)(?<!radix_)histogram", "cub::DeviceHistogram", _histogram),
     _named(r"prefix_?sum|(in|ex)clusive_?scan|scan_blocks", "cub::DeviceScan", _scan),
     _named(r"\bfft|fft_", "cuFFT"),
     _named(r"reduce_|_reduce|reduction", "cub::DeviceReduce", _reduction),
