@@ -19,6 +19,7 @@ class LaunchSet(StrEnum):
     FIFTH = "recorded launches and blind sets 2 to 5"
     SIXTH = "recorded launches and blind sets 2 to 6"
     SEVENTH = "recorded launches and blind sets 2 to 7"
+    EIGHTH = "recorded launches and blind sets 2 to 8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
