@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import (
@@ -133,6 +134,8 @@ def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
         return at_roof and dram < AT_ROOF
     if not isinstance(limiter, AtRoof):
         return False
+    if dram >= AT_ROOF and (profile.dram_written or 0.0) > (profile.dram_read or math.inf):
+        return False  # what is stored keeps both busy, whatever loads find in L1
     beside = limiter.unit == Unit.DRAM and l2 >= L2_AT_ROOF and dram < NEARLY_BUSY
     return beside or limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2)
 
