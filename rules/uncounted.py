@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.load_width import ONE_WORD, WORD, takes_bytes
+from gpuadvise.advisor.facts.load_width import ONE_WORD, WORD, takes_bytes, takes_widest_words
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.workload import (
     dram_bytes_per_request,
@@ -62,6 +62,8 @@ def looks_narrow(profile: KernelProfile) -> bool:
         profile.dram_busy or 0.0,
     )
     if per_request is None or launch is None or profile.spill_requests:
+        return False
+    if takes_widest_words(profile):
         return False
     words = ONE_WORD if dram < MEMORY_BY_WORDS else 1
     return (

@@ -36,10 +36,19 @@ _SHARED_WORDS = (1, 8)
 _FITS = number(0.01, "sectors of such loads, with what rounding takes", "share", "our judgement")
 _BYTE_POINTER = r"\b((un)?signed char|u?int8_t)\b[^,()]{0,20}\*"
 
+_WIDEST_TYPE = r"\b(u?int4|float4|u?longlong2|double2)\b"
+
 
 def takes_bytes(profile: KernelProfile) -> bool:
     """Return whether a parameter of the kernel points to numbers of one byte."""
     return bool(re.search(_BYTE_POINTER, profile.kernel.partition("(")[2]))
+
+
+def takes_widest_words(profile: KernelProfile) -> bool:
+    """Return whether all arrays that the kernel reads, and nothing else, are of types of 16 bytes."""
+    parameters = re.split(r",(?![^<]*>)", profile.kernel.partition("(")[2])
+    read = [each for each in parameters if "*" in each and "const" in each]
+    return bool(read) and all(re.search(_WIDEST_TYPE, each) for each in read)
 
 
 def few_lanes_load(profile: KernelProfile) -> bool:
