@@ -249,5 +249,7 @@ class Finding(Record):
     """Launches alike that the finding stands for."""
     worse_than: float | None = None
     """The baseline's bound, where this one is larger by more than a tenth."""
+    ranks: May[tuple[str | None, ...]] = None
+    """Runs of a program's ranks that it holds for, the one it is told of first."""
     shape: ShapeRecord | None = None
     """The report that holds the launches, and their sizes."""

@@ -139,7 +139,7 @@ def answer(
         result=_result(advised),
         rows=[finding_row(finding) for finding in advised.findings[: advised.most(None)]],
         columns=COLUMNS["advise"],
-        findings=findings,
+        findings=_told_once(advised, findings),
         not_evaluated=list(advised.coverage.lacking),
         blocks=lambda: tuple(blocks(advised)),
         notes=[*notes, *_counters_note(advised.reports)],
@@ -156,6 +156,31 @@ def answer(
             damaged=bool(advised.damage) or (limit is not None and _lacks_evidence(advised)),
         ),
     )
+
+
+def _told_once(
+    advised: AdviceReports, findings: Sequence[dict[str, Any]]
+) -> Sequence[dict[str, Any]]:
+    """Return *findings* with those about several ranks of a program once, and the ranks they hold for."""
+    if not _has_ranks(advised):
+        return findings
+    entries = {id(each): entry for each, entry in zip(advised.findings, findings, strict=False)}
+    groups = _alike(list(advised.findings[: len(findings)]), of_ranks=True, runs_alone=True)
+    return [
+        {**entries[id(group[0])], "ranks": [_run_named(entries[id(each)]) for each in group]}
+        if group[0].whole_run
+        else entries[id(group[0])]
+        for group in groups
+    ]
+
+
+def _run_named(entry: dict[str, Any]) -> str | None:
+    place = entry["location"]
+    return place["kernel"] if place else None
+
+
+def _has_ranks(advised: AdviceReports) -> bool:
+    return any("ranks" in report.known for report in advised.reports)
 
 
 # What is counted beside units.
@@ -389,7 +414,7 @@ def _groups(advised: AdviceReports, advice: Sequence[Finding]) -> list[list[Find
     if advised.everything:
         return [[finding] for finding in advice]
     most = advised.most(TOP)
-    if any("ranks" in report.known for report in advised.reports):
+    if _has_ranks(advised):
         return _alike(advice, of_ranks=True)[:most]
     return _alike(advice[:most])
 
@@ -397,11 +422,13 @@ def _groups(advised: AdviceReports, advice: Sequence[Finding]) -> list[list[Find
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
-def _alike(findings: Sequence[Finding], *, of_ranks: bool = False) -> list[list[Finding]]:
+def _alike(
+    findings: Sequence[Finding], *, of_ranks: bool = False, runs_alone: bool = False
+) -> list[list[Finding]]:
     """Return *findings* in groups that ask for the same but for numbers.
 
     A place in a source has lines and repairs of its own, and a run is a program of its own unless
-    it is one *of_ranks*.
+    it is one *of_ranks*. With *runs_alone* those of kernels stay by themselves.
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
@@ -409,6 +436,7 @@ def _alike(findings: Sequence[Finding], *, of_ranks: bool = False) -> list[list[
             is_at_its_line(finding.advice)
             or finding.worse_than
             or (finding.whole_run and not of_ranks)
+            or (runs_alone and not finding.whole_run)
         )
         action = _NUMBER.sub("#", finding.advice.action)
         key = id(finding) if own else (finding.rule.id, finding.priority, action)
