@@ -16,6 +16,7 @@ from gpuadvise.advisor.timelines.collectives import CollectiveRuns
 from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.advisor.timelines.host_events import HostEvents
 from gpuadvise.advisor.timelines.intervals import IntervalLog
+from gpuadvise.advisor.timelines.launch_log import LaunchLog
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 from gpuadvise.advisor.timelines.steps import MOST_STARTS, StepTimes
 from gpuadvise.advisor.timelines.tally import Tally
@@ -254,6 +255,7 @@ class Recording:
     steps: StepTimes = field(default_factory=StepTimes)  # of the host, as the recorder marks them
     ranges: StepTimes = field(default_factory=StepTimes)  # of the program, one again and again
     host_events: HostEvents = field(default_factory=HostEvents)
+    launch_log: LaunchLog = field(default_factory=LaunchLog)
     profiler_times: IntervalLog = field(default_factory=IntervalLog)  # recording held the host up
     load_times: IntervalLog = field(default_factory=IntervalLog)  # code was loaded, in some call
     products: dict[MatrixProduct, int] = field(default_factory=dict)

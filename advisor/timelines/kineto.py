@@ -36,7 +36,7 @@ from gpuadvise.advisor.timelines.collectives import collective_named, collective
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import MOST_MULTIPROCESSORS, traced_device
 from gpuadvise.advisor.timelines.host_events import EventKind
-from gpuadvise.advisor.timelines.kineto_rows import RepeatedEvents
+from gpuadvise.advisor.timelines.kineto_rows import LAUNCHES, RepeatedEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _WANTED = re.compile(
     rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime"|overhead")'
-    rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#)'
+    rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#|Optimizer\.)'
     # Events of 0.3 ms or more, by whatever name.
     rb'|"dur"\s*:\s*(?:[3-9]\d\d|\d{4})'
 )
@@ -94,7 +94,7 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
     """Return *recording* with the events of *trace*; raises BadInput where no GPU worked."""
     recording.recorder = Recorder.PYTORCH
     reader = _Reader(recording)
-    repeated = RepeatedEvents()
+    repeated = RepeatedEvents(recording.launch_log)
     handlers: dict[str, Callable[[Event], KernelRuns | CallRuns | None]] = {
         "kernel": reader.kernel,
         "gpu_memcpy": reader.copy,
@@ -169,6 +169,9 @@ class _Reader:
         if runs is None:
             runs = self._new_shape(key, args)
         runs.add(start, end)
+        number = args.get("correlation")
+        if self.recording.launch_log.wanted and type(number) is int and 0 <= number < LATEST:
+            self.recording.launch_log.add_kernels([number], [start], [end], gpu)
         activities = self.recording.gpus[gpu]
         communicates = runs.times is activities.communication_times
         if communicates:
@@ -240,6 +243,12 @@ class _Reader:
         if isinstance(thread, int) and thread not in self._threads:
             self._threads.add(thread)
             self.recording.host_events.called_from(thread)
+        if calls.kind in LAUNCHES and isinstance(thread, int):
+            number = _count(_arguments(event).get("correlation"))
+            if number is not None:
+                graph = calls.kind is CallKind.GRAPH_LAUNCH
+                log = self.recording.launch_log
+                log.add_launches([number], [start], [end], thread, graph=graph)
         if calls.kind is CallKind.COPY:
             correlation = _count(_arguments(event).get("correlation"))
             if correlation is not None:
@@ -264,6 +273,10 @@ class _Reader:
         products = self.recording.products
         if product and (product in products or len(products) < MOST_SHAPES):
             products[product] = products.get(product, 0) + 1
+            if product.batch == 1:
+                weight = product.columns, product.inner, product.dtype
+                start, _ = _interval(event)
+                self.recording.launch_log.add_product(start, product.rows, weight)
 
     def frame(self, event: Event) -> None:
         """Add a call of Python that took long."""
@@ -274,7 +287,10 @@ class _Reader:
         name = _text(event.get("name"))
         if step := _STEP.match(name):
             self.recording.steps.add(int(step[1]), *_interval(event))
+            self.recording.launch_log.mark(event.get("tid"))
         else:
+            if name.startswith("Optimizer."):
+                self.recording.launch_log.add_optimizer(event.get("tid"), *_interval(event))
             self._host_event(EventKind.ANNOTATION, name, event)
 
     def gpu_annotation(self, event: Event) -> None:

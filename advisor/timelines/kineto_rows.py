@@ -13,12 +13,14 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.activities import CallRuns, KernelRuns
+from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.chrome import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpuadvise.advisor.timelines.chrome import Event
+    from gpuadvise.advisor.timelines.launch_log import LaunchLog
 
 # Up to 15 digits: what is longer could be out of range. What stands before the correlation is
 # spelled out for most events: looking for its end letter by letter takes as long as all the rest.
@@ -27,8 +29,9 @@ _EVENT = re.compile(
     rb'"ts": (\d{1,15}+(?:\.\d{1,9}+)?+), "dur": (\d{1,15}+(?:\.\d{1,9}+)?+),\s*+"args": \{\s*+'
     rb'(?:"External id": \d{1,19}+,\s*+)?+'
     rb'("queued": \d++, "device": \d++, "context": \d++,\s*+"stream": \d++, |"cbid": \d++, |[^\n]*?)'
-    rb'"correlation": \d{1,19}+([^\n]*+\n\s*+)\}\s*+\}'
+    rb'"correlation": (\d{1,18}+)([^\n]*+\n\s*+)\}\s*+\}'
 )
+LAUNCHES = (CallKind.LAUNCH, CallKind.GRAPH_LAUNCH)
 _MOST_TEXTS = 100_000
 # Texts that hardly ever come again cost more than they save.
 _TRIED = 20_000
@@ -40,24 +43,33 @@ class _Runs:
 
     target: KernelRuns | CallRuns
     in_graph: bool
+    place: int  # GPU of a kernel, thread of a call
     starts: list[bytes] = field(default_factory=list)  # as written: microseconds
     durations: list[bytes] = field(default_factory=list)
+    numbers: list[bytes] = field(default_factory=list)  # correlations
 
-    def hand_on(self) -> None:
-        """Give them to whose they are."""
+    def hand_on(self, log: LaunchLog) -> None:
+        """Give them to whose they are, and to the *log* of launches."""
         starts, durations = _nanoseconds(self.starts), _nanoseconds(self.durations)
         ends = list(map(add, starts, durations))
         if isinstance(self.target, KernelRuns):
             self.target.extend(starts, ends, durations)
             self.target.in_graphs += len(starts) if self.in_graph else 0
+            if log.wanted:
+                log.add_kernels(list(map(int, self.numbers)), starts, ends, self.place)
         else:
             self.target.durations.extend(durations)
             slow = self.target.prompt_ns
             long = [at for at, time in enumerate(durations) if time > slow]
             if long:
                 self.target.add_times([starts[at] for at in long], [ends[at] for at in long])
+            if self.target.kind in LAUNCHES:
+                graph = self.target.kind is CallKind.GRAPH_LAUNCH
+                numbers = list(map(int, self.numbers))
+                log.add_launches(numbers, starts, ends, self.place, graph=graph)
         self.starts.clear()
         self.durations.clear()
+        self.numbers.clear()
 
 
 def _nanoseconds(microseconds: list[bytes]) -> list[int]:
@@ -68,11 +80,12 @@ def _nanoseconds(microseconds: list[bytes]) -> list[int]:
 class RepeatedEvents:
     """Texts of events whose runs are known, and what came of them since."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: LaunchLog) -> None:
         self.taken = 0  # events
+        self._log = log
         self._misses = 0
         self._runs: list[_Runs] = []
-        # Where starts and durations go, by what is the same in the texts of such events.
+        # Where starts, durations and numbers go, by what is the same in the texts of such events.
         self._appends: dict[tuple[bytes, ...], tuple[Callable[[bytes], None], ...]] = {}
 
     def take(self, block: bytes) -> bytes:
@@ -82,14 +95,15 @@ class RepeatedEvents:
         known = self._appends.get
 
         def take(match: re.Match[bytes]) -> bytes:
-            head, begin, duration, between, behind = match.groups()
+            head, begin, duration, between, number, behind = match.groups()
             appends = known((head, between, behind))
             if appends is None:
                 self._misses += 1
                 return match[0]
-            add_start, add_duration = appends
+            add_start, add_duration, add_number = appends
             add_start(begin)
             add_duration(duration)
+            add_number(number)
             return EMPTY
 
         left = _EVENT.sub(take, block)
@@ -104,14 +118,23 @@ class RepeatedEvents:
         if match is None:
             return
         in_graph = isinstance(target, KernelRuns) and bool(event["args"].get("graph node id"))
-        head, _, _, between, behind = match.groups()
-        runs = _Runs(target, in_graph)
+        head, _, _, between, _, behind = match.groups()
+        of_kernel = isinstance(target, KernelRuns)
+        args = event["args"]
+        place = args.get("device", event.get("pid")) if of_kernel else event.get("tid")
+        if type(place) is not int:
+            return
+        runs = _Runs(target, in_graph, place)
         self._runs.append(runs)
-        self._appends[head, between, behind] = runs.starts.append, runs.durations.append
+        self._appends[head, between, behind] = (
+            runs.starts.append,
+            runs.durations.append,
+            runs.numbers.append,
+        )
 
     def finish(self) -> None:
         """Hand on the runs that wait."""
         for runs in self._runs:
             if runs.starts:
                 self.taken += len(runs.starts)
-                runs.hand_on()
+                runs.hand_on(self._log)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.phases import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.timelines.activities import Activities
     from gpuadvise.advisor.timelines.intervals import Blocks
+    from gpuadvise.advisor.timelines.phases import PhasePart
 
 # Fewer tell no typical one.
 FEWEST = 3
@@ -101,6 +104,19 @@ class RepeatedRanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepPhase:
+    """One phase of a step: its kernels' nanoseconds, and those from its first kernel to its last.
+
+    Of data it is the time in which the GPU was idle and waited for it, of communication that beside
+    no kernel that computes.
+    """
+
+    phase: Phase
+    kernel_ns: int
+    length_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """What the GPU did from the begin of a step to that of the next, in nanoseconds.
 
@@ -114,6 +130,7 @@ class Step:
     communication_ns: int  # beside no kernel that computes
     copies_ns: int  # and memsets, beside no kernel
     idle_ns: int
+    phases: tuple[StepPhase, ...] = ()  # where the recording tells them
 
     def part_ns(self, part: str) -> int:
         """Return one of PARTS."""
@@ -154,6 +171,23 @@ class Steps:
     def median_parts(self) -> dict[str, int]:
         """The median of each part over all steps."""
         return {part: _median_low([step.part_ns(part) for step in self.steps]) for part in PARTS}
+
+    @property
+    def median_phases(self) -> tuple[StepPhase, ...]:
+        """The median of each phase over all steps, in the order in which they run."""
+        by_phase: dict[Phase, list[StepPhase]] = {}
+        for step in self.steps:
+            for one in step.phases:
+                by_phase.setdefault(one.phase, []).append(one)
+        return tuple(
+            StepPhase(
+                phase=phase,
+                kernel_ns=_median_low([one.kernel_ns for one in ones]),
+                length_ns=_median_low([one.length_ns for one in ones]),
+            )
+            for phase in Phase
+            if 2 * len(ones := by_phase.get(phase, [])) >= len(self.steps)
+        )
 
     @property
     def slowest_for(self) -> tuple[str, int]:
@@ -199,6 +233,46 @@ def steps_between(
                 idle_ns=end - begin - busy[at],
             )
             for at, (begin, end) in enumerate(pairwise(bounds))
+        ),
+    )
+
+
+def with_phases(
+    steps: Steps, parts: Sequence[PhasePart], data: Sequence[tuple[int, int]], start_ns: int
+) -> Steps:
+    """Return *steps* with the phases of each: *parts*, and waits for *data* (start and length).
+
+    *parts* are of the recording's clock, in which the span begins at *start_ns*.
+    """
+    if not parts and not data:
+        return steps
+    starts = [step.start_ns for step in steps.steps]
+    phases: list[dict[Phase, list[int]]] = [{} for _ in starts]
+    timed = [
+        (one.phase, one.start_ns - start_ns, one.kernel_ns, one.end_ns - one.start_ns)
+        for one in parts
+    ]
+    timed += [(Phase.DATA, start, 0, length) for start, length in data]
+    for phase, begin, kernel_ns, length_ns in timed:
+        at = bisect_right(starts, begin) - 1
+        if at >= 0:
+            sums = phases[at].setdefault(phase, [0, 0])
+            sums[0], sums[1] = sums[0] + kernel_ns, sums[1] + length_ns
+    for step, found in zip(steps.steps, phases, strict=True):
+        if step.communication_ns:
+            found[Phase.COMMUNICATION] = [step.communication_ns, step.communication_ns]
+    return replace(
+        steps,
+        steps=tuple(
+            replace(
+                step,
+                phases=tuple(
+                    StepPhase(phase=phase, kernel_ns=found[phase][0], length_ns=found[phase][1])
+                    for phase in Phase
+                    if phase in found
+                ),
+            )
+            for step, found in zip(steps.steps, phases, strict=True)
         ),
     )
 

@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.facts.library_kernels import is_fused_attention, is_softmax
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
@@ -26,12 +27,14 @@ from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
+from gpuadvise.advisor.timelines.phases import launched_work
 from gpuadvise.advisor.timelines.steps import (
     FEWEST,
     StepCovers,
     StepSource,
     starts_of_a_kernel,
     steps_between,
+    with_phases,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.exposure import Communication
     from gpuadvise.advisor.timelines.gaps import Gap, Idleness, IdleTime
     from gpuadvise.advisor.timelines.intervals import Interval
+    from gpuadvise.advisor.timelines.phases import GraphReplays, Inference, LaunchedWork
     from gpuadvise.advisor.timelines.steps import Steps
 
 _NS = 1e9
@@ -192,6 +196,8 @@ class Timeline:
     communication: Communication | None = None  # None: no kernel communicated
     multiprocessors: int | None = None  # that its kernels were shared out over, where the file says
     outside: Outside = field(default_factory=Outside)  # nothing where several GPUs worked
+    graphs: tuple[GraphReplays, ...] = ()  # where kernels are joined with what launched them
+    inference: Inference | None = None  # None: no shapes tell it
 
     @property
     def idle(self) -> tuple[IdleTime, ...]:
@@ -310,6 +316,15 @@ def _timeline(
         idle=idle.totals,
     )
     shapes = _kernels(activities, device)
+    work = launched_work(
+        recording.launch_log,
+        gpu,
+        alone=not several_gpus,
+        attends=any(
+            is_fused_attention(kernel.shape.name) or is_softmax(kernel.shape.name)
+            for kernel in shapes
+        ),
+    )
     waits = [
         runs.times for runs in recording.calls.values() if runs.kind is CallKind.SYNCHRONIZATION
     ]
@@ -339,8 +354,14 @@ def _timeline(
         skipped_count=recording.skipped_count,
         notes=tuple(recording.notes),
         steps=_steps(
-            recording, activities, StepCovers(computing=computing, kernels=kernels, busy=busy), idle
+            recording,
+            activities,
+            StepCovers(computing=computing, kernels=kernels, busy=busy),
+            idle,
+            work,
         ),
+        graphs=work.graphs,
+        inference=work.inference,
         has_stacks=recording.host_events.has_frames,
         communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
@@ -365,6 +386,25 @@ def _outside(recording: Recording, span: Interval, *, several_gpus: bool) -> Out
 
 
 def _steps(
+    recording: Recording,
+    activities: Activities,
+    covers: StepCovers,
+    idle: Idleness,
+    work: LaunchedWork,
+) -> Steps | None:
+    """Return the steps, each with the phases that the recording tells."""
+    steps = _marked_steps(recording, activities, covers, idle)
+    if steps is None:
+        return None
+    waits = [
+        (gap.start_ns, gap.length_ns)
+        for gap in idle.longest
+        if gap.culprit is not None and gap.culprit.loader is not None
+    ]
+    return with_phases(steps, work.parts, waits, idle.start_ns)
+
+
+def _marked_steps(
     recording: Recording, activities: Activities, covers: StepCovers, idle: Idleness
 ) -> Steps | None:
     """Return the steps by the marks of the recorder, else by a kernel that comes once in each."""

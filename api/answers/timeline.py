@@ -404,6 +404,21 @@ class TimelineCulprit(Record):
 
 
 @record
+class TimelinePhase(Record):
+    """Phase of a step, in the answer of ``timeline``."""
+
+    phase: Literal["data", "forward", "backward", "optimizer", "communication", "prefill", "decode"]
+    """What it is for."""
+    kernel_seconds: Annotated[NotNegative, SECONDS]
+    """Time of the kernels that it launched, seconds."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds.
+
+    From its first kernel to its last; of data, idle time while a loader is asked.
+    """
+
+
+@record
 class TimelineStep(Record):
     """Step, in the answer of ``timeline``: its parts add up to its time."""
 
@@ -424,6 +439,8 @@ class TimelineStep(Record):
     """Copies or memsets ran, and no kernel."""
     idle_seconds: Annotated[NotNegative, SECONDS]
     """Time in which the GPU did nothing."""
+    phases: tuple[TimelinePhase, ...]
+    """Its phases, where the recording tells them."""
 
 
 @record
@@ -446,6 +463,8 @@ class TimelineSteps(Record):
     """Of what the longest step has most beyond the median."""
     slowest_for_seconds: Annotated[float, SECONDS]
     """How much that is."""
+    phases: tuple[TimelinePhase, ...]
+    """Median of each phase, where the recording tells them."""
     steps: tuple[TimelineStep, ...]
     """One record per step, in order of time."""
 
@@ -486,6 +505,44 @@ class TimelineSynchronization(Record):
 
 
 @record
+class TimelineGraph(Record):
+    """Graph, in the answer of ``timeline``: all replays of graphs with so many kernels."""
+
+    replays: Count
+    """How often it was replayed."""
+    kernels: Count
+    """Kernels in one replay."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """From the first kernel of each replay to its last, seconds."""
+    kernel_seconds: Annotated[NotNegative, SECONDS]
+    """Time of its kernels, seconds."""
+    host_seconds: Annotated[NotNegative, SECONDS]
+    """Time of the host in the calls that launched it."""
+    single_launches_seconds: Annotated[NotNegative, SECONDS] | None
+    """What as many launches of single kernels take the host; null: none was recorded."""
+
+
+@record
+class TimelineInference(Record):
+    """Inference of a language model, in the answer of ``timeline``."""
+
+    prefill_passes: Count
+    """Prompts, or batches of them, that were computed."""
+    prompt_tokens: Count | None
+    """Tokens of all prompts; null: no shapes tell them."""
+    prefill_seconds: Annotated[NotNegative, SECONDS]
+    """From the first kernel of each prompt to its last."""
+    decode_passes: Count
+    """Passes that compute the next token of each request."""
+    requests: Count | None
+    """Requests of one such pass; null: no shapes tell them."""
+    decode_seconds: Annotated[NotNegative, SECONDS]
+    """From the first kernel of such passes to the last before a prompt."""
+    tokens_per_second: float | None
+    """Tokens of all requests that such passes made in a second."""
+
+
+@record
 class TimelineLaunches(Record):
     """Launches, in the answer of ``timeline``."""
 
@@ -505,6 +562,8 @@ class TimelineLaunches(Record):
 
     Graphs were launched, their kernels not recorded.
     """
+    graphs: tuple[TimelineGraph, ...]
+    """Replays of graphs, where their kernels are joined with the calls."""
     host_seconds: Annotated[NotNegative, SECONDS]
     """Time the host spent in launches."""
 
@@ -636,6 +695,8 @@ class TimelineRecord(Record):
 
     Calls in which the host waited for the GPU.
     """
+    inference: TimelineInference | None
+    """Prompts and the tokens after them; null: nothing tells them."""
     launches: TimelineLaunches
     """Launches and what they cost the host."""
     communication: TimelineCommunication | None

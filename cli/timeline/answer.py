@@ -13,7 +13,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
-from gpuadvise.cli.timeline import communication, lanes, operators, ranks, text
+from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,6 +173,7 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         "gaps": [_gap(gap) for gap in line.gaps],
         "steps": line.steps and _steps(line.steps),
         "synchronizations": [_calls(calls) for calls in line.synchronizations],
+        "inference": phases.inference_record(line.inference),
         "launches": _launches(line),
         "communication": communication.record(line),
         "products": [
@@ -321,6 +322,7 @@ def _steps(steps: Steps) -> dict[str, Any]:
         "slowest": steps.slowest.number,
         "slowest_for": part,
         "slowest_for_seconds": beyond_ns / _NS,
+        "phases": [phases.phase_record(one) for one in steps.median_phases],
         "steps": [_step(step) for step in steps.steps],
     }
 
@@ -334,6 +336,7 @@ def _step(step: Step) -> dict[str, Any]:
         "exposed_communication_seconds": step.communication_ns / _NS,
         "exposed_copy_seconds": step.copies_ns / _NS,
         "idle_seconds": step.idle_ns / _NS,
+        "phases": [phases.phase_record(one) for one in step.phases],
     }
 
 
@@ -356,6 +359,7 @@ def _launches(line: Timeline) -> dict[str, Any]:
         "graph_launches": launches.graph_launches,
         "graph_kernels": launches.graph_kernels,
         "hidden_graphs": launches.hidden_graphs,
+        "graphs": phases.graph_records(line),
         "host_seconds": sum(call.seconds for call in calls),
     }
 

@@ -30,7 +30,7 @@ from gpuadvise.cli.blocks import (
 )
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.render.kernel_names import fitting, room, shortened
-from gpuadvise.cli.timeline import communication, lanes, operators, ranks
+from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,6 +133,8 @@ def blocks(
         )
     if line.steps is not None:
         screen += [Heading("Steps"), _steps(line.steps), Line(_slowest(line.steps), Tone.FAINT)]
+        screen += phases.blocks(line.steps)
+    screen += phases.graphs(line)
     if case.changes:
         screen += [Heading("What could be won at most"), _changes(case.changes[:_MOST_CHANGES])]
         screen += [
@@ -240,6 +242,7 @@ def _facts(case: TimelineCase) -> Iterator[Fact]:
             Cell(show_seconds(sum(call.seconds for call in waits))),
             and_list([f"{plural(call.calls, 'call')} of {call.name}" for call in waits[:3]]),
         )
+    yield from phases.facts(line.inference)
     yield from _held_by(line)
     yield from _overlap(case)
 

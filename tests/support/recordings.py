@@ -40,7 +40,7 @@ TWINS = {
 }
 
 # Recordings of a few steps, whose seconds are those of one step; `ranks` has a folder for each case.
-LOOPS = ("loops", "jax_loops", "nvtx", "ranks")
+LOOPS = ("loops", "jax_loops", "nvtx", "inference", "ranks")
 LOOP_TWINS = {
     "loader_slow_collate": "loader_workers",
     "resize_on_host": "resize_on_gpu",

@@ -12,6 +12,7 @@ import recordings
 
 from gpuadvise.advisor.timelines.case import timelines_in
 from gpuadvise.advisor.timelines.kineto_rows import RepeatedEvents
+from gpuadvise.advisor.timelines.launch_log import LaunchLog
 from gpuadvise.cli.timeline.answer import timeline_record
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def test_the_number_of_a_broken_event_counts_those_that_were_taken(tmp_path: Pat
 
 
 def test_texts_that_never_come_again_are_soon_let_be() -> None:
-    repeated = RepeatedEvents()
+    repeated = RepeatedEvents(LaunchLog())
     block = "".join(
         "\n" + KERNEL % (f"kernel{at}", at, 1, at, 7, at, "") for at in range(30_000)
     ).encode()

@@ -309,6 +309,102 @@ def checkpoint_seldom():
     return checkpointed(10_000)
 
 
+def language_model():
+    """Return a small decoder of random weights, whose first passes are behind it."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=32000,
+        hidden_size=2048,
+        intermediate_size=5632,
+        num_hidden_layers=4,
+        num_attention_heads=16,
+        num_key_value_heads=4,
+        max_position_embeddings=2048,
+    )
+    return LlamaForCausalLM(config).to("cuda", torch.bfloat16).eval()
+
+
+@case(steps=3)
+def generate():
+    """A prompt of 1,024 tokens for each of 4 requests, and 12 tokens more, one after another."""
+    model = language_model()
+    prompt = torch.randint(0, 32000, (4, 1024), device="cuda")
+    mask = torch.ones_like(prompt)
+
+    @torch.inference_mode()
+    def step():
+        model.generate(
+            prompt, attention_mask=mask, max_new_tokens=12, do_sample=False, pad_token_id=0
+        )
+
+    return step
+
+
+class Block(nn.Module):
+    """A layer of a decoder with keys and values in fixed places, as graphs need them."""
+
+    def __init__(self, width=2048, heads=16, longest=1088):
+        super().__init__()
+        self.heads = heads
+        self.attend = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.up = nn.Linear(width, 4 * width, bias=False)
+        self.down = nn.Linear(4 * width, width, bias=False)
+        self.norm = nn.LayerNorm(width)
+        shape = (4, heads, longest, width // heads)
+        self.register_buffer("keys", torch.zeros(shape))
+        self.register_buffer("values", torch.zeros(shape))
+
+    def forward(self, x, places, mask):
+        batch, length, width = x.shape
+        parts = self.attend(self.norm(x)).view(batch, length, 3, self.heads, -1)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        self.keys.index_copy_(2, places, key)
+        self.values.index_copy_(2, places, value)
+        seen = nn.functional.scaled_dot_product_attention(
+            query, self.keys, self.values, attn_mask=mask
+        )
+        x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
+        return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+
+@case(steps=3)
+def generate_graph():
+    """The same in a decoder of our own, whose single tokens are a graph."""
+    blocks = nn.ModuleList(Block() for _ in range(4)).to("cuda", torch.bfloat16).eval()
+    head = nn.Linear(2048, 32000, bias=False).to("cuda", torch.bfloat16)
+    prompt = torch.randn(4, 1024, 2048, device="cuda", dtype=torch.bfloat16)
+    places = torch.arange(1088, device="cuda")
+    token, place = prompt[:, -1:].clone(), torch.tensor([1024], device="cuda")
+
+    def passes(x, at):
+        mask = places[None, :] <= at[:, None]
+        for block in blocks:
+            x = block(x, at, mask)
+        return head(x[:, -1:]).argmax(-1)
+
+    with torch.inference_mode():
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            passes(token, place)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            passes(token, place)
+
+    @torch.inference_mode()
+    def step():
+        passes(prompt, places[:1024])
+        place.fill_(1024)
+        for _ in range(12):
+            graph.replay()
+            place.add_(1)
+        torch.cuda.synchronize()
+
+    return step
+
+
 def timed(step, steps):
     """Return the seconds of one step, of *steps* run together."""
     torch.cuda.synchronize()

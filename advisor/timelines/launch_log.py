@@ -1,0 +1,98 @@
+"""Kernels beside the calls that launched them, as far as a recording joins them by a number.
+
+CUDA numbers the calls of a process in the order in which they are made; a kernel has the number of
+its launch, and all kernels of a graph that of the graph's.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, repeat
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# More optimizers' steps are not kept.
+_MOST_WINDOWS = 100_000
+_MOST_UNTOLD = 1 << 14
+
+
+# Number, start and end in nanoseconds of the recording's clock, thread, and 1 for a graph, 0 for a kernel.
+LaunchRow = tuple[int, int, int, int, int]
+# Number of the launch, GPU, start and end.
+KernelRow = tuple[int, int, int, int]
+
+
+class LaunchLog:
+    """Launches and kernels by number, and what tells the host's phases.
+
+    Of a recording that has told nothing of these yet no more than the first thousands are kept.
+    """
+
+    def __init__(self) -> None:
+        self.told = False
+        self.products = SortedRuns(width=3)  # start, rows, weight
+        self.optimizers: list[tuple[int, int]] = []
+        self.main_thread: int | None = None
+        self._weights: dict[tuple[object, ...], int] = {}
+        self._launches = SortedRuns(width=5)  # number, start, end, thread, whether of a graph
+        self._kernels = SortedRuns(width=4)  # number, GPU, start, end
+
+    @property
+    def wanted(self) -> bool:
+        """Whether what comes is kept."""
+        return self.told or len(self._kernels) < _MOST_UNTOLD
+
+    def mark(self, thread: object) -> None:
+        """Remember that steps are marked on *thread*."""
+        if isinstance(thread, int):
+            self.main_thread = thread
+
+    def add_optimizer(self, thread: object, start: int, end: int) -> None:
+        """Add a step of an optimizer."""
+        self.mark(thread)
+        self.told = True
+        if len(self.optimizers) < _MOST_WINDOWS:
+            self.optimizers.append((start, end))
+
+    def add_product(self, start: int, rows: int, weight: tuple[object, ...]) -> None:
+        """Add a product of a batch's *rows* and a *weight* of these sizes."""
+        self.told = True
+        number = self._weights.setdefault(weight, len(self._weights))
+        self.products.add(start, rows, number)
+
+    def add_launches(
+        self, numbers: list[int], starts: list[int], ends: list[int], thread: int, *, graph: bool
+    ) -> None:
+        """Add launches of one thread."""
+        self.told = self.told or graph
+        if self.wanted:
+            rows = zip(numbers, starts, ends, repeat(thread), repeat(int(graph)))
+            self._launches.extend(list(chain.from_iterable(rows)))
+
+    def add_kernels(self, numbers: list[int], starts: list[int], ends: list[int], gpu: int) -> None:
+        """Add kernels of one GPU."""
+        if self.wanted:
+            rows = zip(numbers, repeat(gpu), starts, ends)
+            self._kernels.extend(list(chain.from_iterable(rows)))
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything tells phases or graphs."""
+        return self.told and len(self._kernels) > 0
+
+    def launches(self) -> Iterator[list[LaunchRow]]:
+        """Yield the launches in the order of their numbers, some thousand at a time."""
+        return self._launches.blocks()
+
+    def kernels(self, gpu: int) -> Iterator[list[KernelRow]]:
+        """Yield the kernels of one GPU in the order of their launches, some thousand at a time."""
+        number_of_gpu = itemgetter(1)
+        for block in self._kernels.blocks():
+            if set(map(number_of_gpu, block)) == {gpu}:
+                yield block
+            elif kept := [row for row in block if row[1] == gpu]:
+                yield kept

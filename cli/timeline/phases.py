@@ -1,0 +1,145 @@
+"""Phases of steps, inference and replays of graphs, in words and as JSON values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.phases import Phase
+from gpuadvise.cli.blocks import Block, Cell, Column, Fact, Heading, Line, Table, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.timelines.phases import GraphReplays, Inference
+    from gpuadvise.advisor.timelines.steps import StepPhase, Steps
+    from gpuadvise.advisor.timelines.timeline import Timeline
+
+_NS = 1e9
+_MOST_GRAPHS = 5
+
+
+def blocks(steps: Steps) -> list[Block]:
+    """Return the typical time of each phase of a step; nothing where no phase is told."""
+    typical = steps.median_phases
+    if not typical:
+        return []
+    columns = (
+        Column("phase"),
+        Column("kernels", right=True),
+        Column("first to last", right=True),
+        Column("of the step", right=True),
+    )
+    rows = tuple(
+        (
+            Cell(str(one.phase)),
+            Cell(show_seconds(one.kernel_ns / _NS) if one.kernel_ns else "-"),
+            Cell(show_seconds(one.length_ns / _NS)),
+            Cell(show_share(one.length_ns / steps.median_ns) if steps.median_ns else "-"),
+        )
+        for one in typical
+    )
+    data = any(one.phase is Phase.DATA for one in typical)
+    told = "Medians of all steps, by what launched the kernels."
+    waits = " Data: the GPU is idle while a loader is asked." if data else ""
+    return [Heading("Phases of a step"), Table(columns, rows), Line(told + waits, Tone.FAINT)]
+
+
+def facts(inference: Inference | None) -> Iterator[Fact]:
+    """Yield what prompts and the tokens after them took."""
+    if inference is None:
+        return
+    passes = inference.prefill_passes
+    each = show_seconds(inference.prefill_ns / _NS / passes)
+    tokens = inference.prompt_tokens
+    of_tokens = "" if tokens is None else f" of {show_number(tokens / passes)} tokens"
+    yield Fact("prefill", Cell(f"{each} a pass"), f"{plural(passes, 'pass', 'passes')}{of_tokens}")
+    rate = inference.tokens_per_second
+    each = show_seconds(inference.decode_ns / _NS / max(1, inference.decode_passes))
+    batch = "" if inference.batch is None else f" for {plural(inference.batch, 'request')}"
+    speed = "" if rate is None else f": {show_number(rate)} tokens/s, as recorded"
+    made = plural(inference.decode_passes, "pass", "passes")
+    yield Fact("decode", Cell(f"{each} a pass"), f"{made}{batch}{speed}")
+
+
+def graphs(line: Timeline) -> list[Block]:
+    """Return the graphs that were replayed, and what their kernels would cost one by one."""
+    if not line.graphs:
+        return []
+    single_ns = _single_launch_ns(line)
+    columns = ("replays", "kernels", "GPU each", "busy", "host each", "launched singly")
+    rows = tuple(
+        (
+            Cell(f"{one.replays:,}"),
+            Cell(f"{one.kernels:,}"),
+            Cell(show_seconds(one.length_ns / one.replays / _NS)),
+            Cell(show_share(_busy(one))),
+            Cell(show_seconds(one.call_ns / one.replays / _NS)),
+            Cell("-" if single_ns is None else show_seconds(one.kernels * single_ns / _NS)),
+        )
+        for one in line.graphs[:_MOST_GRAPHS]
+    )
+    told = (
+        "Launched singly: the host's time for as many launches of this recording. Where that is longer "
+        "than the GPU's, the graph wins the difference."
+    )
+    return [
+        Heading("Graphs"),
+        Table(tuple(Column(title, right=True) for title in columns), rows),
+        Line(told, Tone.FAINT),
+    ]
+
+
+def _single_launch_ns(line: Timeline) -> int | None:
+    """Return the median time of the host in the launch of a kernel; None where none was launched."""
+    launches = line.calls_for(CallKind.LAUNCH)
+    most = max(launches, key=lambda call: call.calls, default=None)
+    return None if most is None else most.median_ns
+
+
+def _busy(one: GraphReplays) -> float:
+    return min(1.0, one.kernel_ns / one.length_ns) if one.length_ns else 1.0
+
+
+def graph_records(line: Timeline) -> list[dict[str, Any]]:
+    """Return the replays of graphs as JSON values."""
+    single_ns = _single_launch_ns(line)
+    return [
+        {
+            "replays": one.replays,
+            "kernels": one.kernels,
+            "seconds": one.length_ns / _NS,
+            "kernel_seconds": one.kernel_ns / _NS,
+            "host_seconds": one.call_ns / _NS,
+            "single_launches_seconds": None
+            if single_ns is None
+            else one.replays * one.kernels * single_ns / _NS,
+        }
+        for one in line.graphs
+    ]
+
+
+def inference_record(inference: Inference | None) -> dict[str, Any] | None:
+    """Return what was inferred as JSON values."""
+    if inference is None:
+        return None
+    return {
+        "prefill_passes": inference.prefill_passes,
+        "prompt_tokens": inference.prompt_tokens,
+        "prefill_seconds": inference.prefill_ns / _NS,
+        "decode_passes": inference.decode_passes,
+        "requests": inference.batch,
+        "decode_seconds": inference.decode_ns / _NS,
+        "tokens_per_second": inference.tokens_per_second,
+    }
+
+
+def phase_record(one: StepPhase) -> dict[str, Any]:
+    """Return a phase of a step as JSON values."""
+    return {
+        "phase": str(one.phase),
+        "kernel_seconds": one.kernel_ns / _NS,
+        "seconds": one.length_ns / _NS,
+    }
