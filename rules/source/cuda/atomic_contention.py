@@ -12,6 +12,7 @@ from gpuadvise.advisor.source.atomic_address import (
     is_indexed_by_byte,
     is_one_address,
 )
+from gpuadvise.advisor.source.divergence import conditions_of
 from gpuadvise.advisor.source.lane_stride import is_kernel_with_lanes
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
@@ -36,6 +37,7 @@ _ATOMICS = (
 )
 _WORDS = re.compile(rb"\batomic[A-Z]")
 _REDUCING = re.compile(rb"__shfl_|shfl_down|>>=\s*1|/=\s*2")
+_WARPS = re.compile(r"%|(?<!&)&(?!&)|lane|warp", re.IGNORECASE)
 _RANK = b"thread_rank()"
 
 
@@ -119,6 +121,8 @@ def _of_each_block(
     """Find the atomic of one thread of each block on one address, where each thread brings one element alone."""
     if not context.function.matches(_REDUCING):
         return
+    if any(_WARPS.search(context.at(condition)) for condition in conditions_of(context, call)):
+        return  # one of each warp
     of_grid = context.function.says(b"gridDim") or context.function.says(b"num_blocks")
     if of_grid or "blockIdx" in context.at(address) or not is_one_address(context, address):
         return

@@ -171,7 +171,7 @@ RULE = source_rule(
     priority=Priority.LOW,
     why="A load of every second word moves twice the sectors, and L1 has to keep them until the other words are loaded.",
     when="Each thread takes two elements or more of a record of less than 128 bytes, one load each.",
-    citations=guide("10.2.1", "10.2.1.4"),
+    citations=guide("10.2.1"),
     seen="points[3 * i + 1]",
     action=_LAYOUT,
 )
