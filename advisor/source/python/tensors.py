@@ -150,6 +150,8 @@ _ONLY_OF_TENSORS = frozenset(
     ("unsqueeze", "permute", "sigmoid", "softmax", "log_softmax", "detach", "new_zeros", "new_ones", "new_tensor", "type_as",
      "contiguous", "masked_fill", "masked_select", "expand_as", "index_select", "scatter_", "gather", "chunk", "unbind", "cuda")
 )  # fmt: skip
+# Parameters that are what a network gave, in functions that call PyTorch.
+_PREDICTIONS = re.compile(r"pred(?:iction)?s?$|logits$")
 _PREPARES = re.compile(
     r"data|load|transform|augment|collate|preproc|prepare|parse|read|resize|crop|encod|plot|vis|show|draw|save|convert|setup|init"
     r"|config|main|train|test|eval",
@@ -300,9 +302,8 @@ class Tensors:
         if self._class is not None or self._prepares_data or _PREPARES.search(function.name):
             return set()
         used: set[str] = set()
-        for node in self.module.walk(function):
-            if not isinstance(node, ast.Call):
-                continue
+        calls = [node for node in self.module.walk(function) if isinstance(node, ast.Call)]
+        for node in calls:
             name = self.module.name_of(node.func)
             if name.startswith("torch.") and not name.startswith(_NO_TENSOR_FOR):
                 used.update(part.id for part in node.args if isinstance(part, ast.Name))
@@ -312,6 +313,8 @@ class Tensors:
                 and node.func.attr in _ONLY_OF_TENSORS
             ):
                 used.add(node.func.value.id)
+        if used or any(self.module.name_of(call.func).startswith("torch.") for call in calls):
+            used.update(p.arg for p in function.args.args if _PREDICTIONS.match(p.arg))
         return used
 
     # Statements ---------------------------------------------------------------------------------
@@ -882,7 +885,7 @@ class Tensors:
             return given[0] if given else None
         joined = _joined_operands(given)
         # A list of which nothing is known may be one of tensors.
-        return joined if joined is None or joined.kind is not ValueKind.HOST else None
+        return joined if joined is None or joined.kind is not ValueKind.HOST else _SOMEWHERE
 
     def _of_cupy(self, name: str) -> Value | None:
         """Return what a function of CuPy gives."""

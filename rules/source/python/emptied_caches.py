@@ -35,7 +35,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         evaluates = name == "torch.cuda.empty_cache" and (
             steps.evaluation_loop(call) is not None
             or _is_per_batch(module, call)
-            or forward_of(module, call) is not None
+            or _is_in_forward(module, call)
         )
         if name == "torch.cuda.empty_cache" and (trains or evaluates):
             yield module.diagnostic(
@@ -49,6 +49,15 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "Each step walks all objects of the program while the GPU gets no work.",
                 _COLLECT,
             )  # fmt: skip
+
+
+def _is_in_forward(module: PythonModule, call: ast.Call) -> bool:
+    """Whether a model runs *call* in each call, or in rounds of a loop of it, whatever decides on it there."""
+    if forward_of(module, call) is not None:
+        return True
+    function = module.function_of(call)
+    parts = steps_of(module).parts_of_forward(module.parents.get(function))
+    return module.loop_around(call) is not None and getattr(function, "name", "") in parts
 
 
 def _is_per_batch(module: PythonModule, call: ast.Call) -> bool:

@@ -54,7 +54,6 @@ _ACTION_UPLOADED = (
     "The host had these values before it moved them: keep that copy, and use it here."
 )
 _ACTION_COUNTED = "Where the size has a bound, pad to it (topk, sort, a mask); else have the host know it from elsewhere."
-
 _WAITS = "In {} the host waits here until the GPU has done everything before."
 _WORDS = {
     How.SIZED: "In {} the host waits here until the GPU has counted how many elements are chosen.",
@@ -127,6 +126,8 @@ def _place(module: PythonModule, read: Read) -> str | None:
         return "each call"
     # .cpu() says itself that a GPU is meant.
     if not works_on_gpu(module) and read.how is not How.COPY:
+        if read.how is How.SIZED and steps.is_repeated(read.node) and steps.runs_always(read.node):
+            return "each iteration"
         function = repeated_call_of(module, read.node)
         return "each call" if function is not None and is_helper(function) else None
     if steps.training_loop(read.node) is not None:

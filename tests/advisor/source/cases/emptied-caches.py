@@ -135,3 +135,13 @@ def in_else():
         work(x.cuda())
     else:
         torch.cuda.empty_cache()
+# case: in what forward calls
+class Matcher(torch.nn.Module):
+    def forward(self, boxes):
+        return self.get_losses(boxes)
+
+    def get_losses(self, boxes):
+        for i in range(len(boxes)):
+            if len(boxes[i]) > 0:
+                match(boxes[i])
+                torch.cuda.empty_cache()  # expect: emptied-caches

@@ -162,3 +162,46 @@ def gather(model, loader):
     for x, y in loader:
         guesses.append(model(x.cuda()).cpu())  # expect: hidden-synchronizations
         scores.append(y.cuda().cpu())
+# case: a loss of another file's step
+def discriminator_loss(outputs):
+    losses = []
+    for output in outputs:
+        loss = torch.mean(output**2)
+        losses.append(loss.item())  # expect: hidden-synchronizations
+    return losses
+
+
+# case: a helper that copies
+def compute_loss(boxes, classes):
+    parts = torch.cat((boxes.mean(), classes.mean()))
+    return parts.sum(), to_cpu(parts)  # expect: hidden-synchronizations
+
+
+# case: Python's own all()
+class Writer(torch.nn.Module):
+    def write(self, tokens):
+        done = torch.zeros(8, dtype=torch.bool, device="cuda")
+        while True:
+            done |= torch.ones(8, device="cuda") == 2
+            if all(done):  # expect: hidden-synchronizations
+                break
+
+
+# case: a mask in what forward calls
+class Detector(torch.nn.Module):
+    def forward(self, boxes):
+        return self.get_losses(boxes)
+
+    def get_losses(self, boxes):
+        fg_mask = boxes[:, 4] > 0.5
+        return boxes[fg_mask].sum()  # expect: hidden-synchronizations
+
+
+# case: indices in what forward calls
+class Picker(torch.nn.Module):
+    def forward(self, boxes):
+        return self.get_best(boxes)
+
+    def get_best(self, boxes):
+        best = boxes[:, 4].argmax(1)
+        return boxes[best].sum()

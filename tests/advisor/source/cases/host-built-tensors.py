@@ -101,3 +101,23 @@ for epoch in range(90):
 # case: few rounds, all written out
 for size in (3, 5):
     z = torch.ones(size).to(device)
+# case: computed of what the host made
+class Positions(torch.nn.Module):
+    def forward(self, x):
+        table = torch.exp(-torch.arange(0, 64).float() / 64)
+        return x * table.to(x.device)  # expect: host-built-tensors
+
+
+# case: a default of each call
+def scaled_loss(x, scale=None):
+    if scale is None:
+        scale = torch.pow(0.4 * torch.ones(3), torch.arange(3).float()).to(x.device)  # expect: host-built-tensors
+    return (x * scale).sum()
+
+
+# case: made again when its size changes
+class Grid(torch.nn.Module):
+    def forward(self, x):
+        if self.grid.shape != x.shape:
+            self.grid = torch.zeros(len(x), 2).to(x.device)
+        return x + self.grid

@@ -163,3 +163,21 @@ class Disk:
 
     def __getitem__(self, index):
         return load_mels(self.paths[index])
+# case: text that is parsed for each sample
+class Clouds(torch.utils.data.Dataset):
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        points = np.loadtxt(self.paths[index])  # expect: host-side-features
+        return points
+
+
+# case: short labels
+class Boxes(torch.utils.data.Dataset):
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        boxes = np.loadtxt(self.label_paths[index])
+        return boxes

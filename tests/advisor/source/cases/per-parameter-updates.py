@@ -116,3 +116,10 @@ def norms(net):
     for p in net.parameters():
         out.append(p.grad.norm())
     return out
+# case: an average under the names of a state
+class ModelEMA:
+    def update(self, model):
+        state = model.state_dict()
+        for name, value in self.ema.state_dict().items():  # expect: per-parameter-updates
+            value *= self.decay
+            value += (1 - self.decay) * state[name].detach()

@@ -171,3 +171,17 @@ class Apart(nn.Module):
 
     def second(self, x):
         return self.k_proj(x), self.v_proj(x)
+# ---
+# case: gate and value
+import torch
+
+
+class Gated(torch.nn.Module):
+    def __init__(self, width, hidden):
+        super().__init__()
+        self.w1 = torch.nn.Linear(width, hidden)
+        self.w2 = torch.nn.Linear(hidden, width)
+        self.w3 = torch.nn.Linear(width, hidden)
+
+    def forward(self, x):
+        return self.w2(torch.nn.functional.silu(self.w1(x)) * self.w3(x))  # expect: separate-projections

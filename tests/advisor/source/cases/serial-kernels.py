@@ -188,3 +188,11 @@ class Collected(nn.Module):
         for i in range(x.size(0)):
             parts.append(x[i])
         return parts
+# case: picture by picture
+def non_max_suppression(prediction, threshold):
+    kept = []
+    for i, x in enumerate(prediction):  # expect: serial-kernels
+        scores = x[:, 4] * x[:, 5]
+        boxes = x[:, :4] - x[:, 2:4] / 2
+        kept.append(torch.cat((boxes, scores[:, None]), 1))
+    return kept

@@ -103,3 +103,16 @@ import torch
 @torch.compile
 def compiled(x):
     return x * torch.sigmoid(x)
+# ---
+# case: the root of a mean of squares
+import torch
+
+
+def norm(x, eps):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)  # expect: unfused-activations
+
+
+# case: a logarithm of a softmax
+def entropy(logits, targets):
+    shares = (logits / 0.1).softmax(dim=-1)
+    return -(targets * torch.log(shares + 1e-20)).sum()  # expect: unfused-activations

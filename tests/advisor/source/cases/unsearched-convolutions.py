@@ -175,3 +175,12 @@ for x in loader:
     loss = model(x.cuda()).mean()
     loss.backward()
     optimizer.step()
+# ---
+# case: images for a model of another file
+import torch
+
+model = make_model().cuda()
+for images, labels in loader:  # expect: unsearched-convolutions
+    loss = model(images.cuda()).mean()
+    loss.backward()
+    optimizer.step()

@@ -158,3 +158,13 @@ class Merger(torch.nn.Module):
         scores = torch.matmul(self.queries, x.transpose(-1, -2)) * self.scale
         weights = scores.softmax(dim=-1)
         return torch.matmul(weights, x)
+# case: a layer of softmax
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attend = torch.nn.Softmax(dim=-1)
+
+    def forward(self, q, k, v):
+        dots = torch.matmul(q, k.transpose(-1, -2)) * self.scale
+        weights = self.attend(dots)  # expect: written-out-attention
+        return torch.matmul(weights, v)
