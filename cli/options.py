@@ -335,7 +335,9 @@ _GPU = {
 _GATES = {
     "fail_under": Option("SHARE", "Exit 1 below this share: 50% or 0.5.", v.share),
     "fail_over": Option("SHARE", "Exit 1 above this share; 100%: if impossible.", v.share),
-    "fail_on": Option("LEVEL", "Exit 1 on this or worse."),
+    "fail_on": Option(
+        "LEVEL", "Exit 1 on high, medium, low, or performance:high.", complete=completion.priorities
+    ),
     "fail_on_regression": Option("", "Exit 1 when a kernel's tier is worse."),
     "max_regs": Option("COUNT", "Exit 1 when a kernel takes more registers.", v.whole(1, 255)),
     "slower": Option("SHARE", "Of recorded runs: what counts as slower, 5% without it.", v.share),

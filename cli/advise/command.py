@@ -5,7 +5,6 @@
 import re
 from typing import Annotated
 
-from gpuadvise.cli import completion
 from gpuadvise.cli.advise.evaluate import Call, advise
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
@@ -100,14 +99,7 @@ def command(
     select: Annotated[Texts, pick("select")] = None,
     ignore: Annotated[Texts, pick("ignore")] = None,
     rules: Annotated[Texts, pick("rules")] = None,
-    fail_on: Annotated[
-        Text,
-        pick(
-            "fail_on",
-            "Exit 1 on high, medium, low, or performance:high.",
-            complete=completion.priorities,
-        ),
-    ] = None,
+    fail_on: Annotated[Text, pick("fail_on")] = None,
     baseline: Annotated[Text, pick("baseline")] = None,
     limit: Annotated[
         Whole, pick("limit", "Most findings to show; 0: all. Text shows 5, data all unless given.")

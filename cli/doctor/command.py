@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import emit
 from gpuadvise.cli.exits import Exit
@@ -36,9 +35,7 @@ def command(
     load: Annotated[bool, pick("load")] = False,
     report: Annotated[Text, pick("report")] = None,
     with_ids: Annotated[bool, pick("with_ids")] = False,
-    fail_on: Annotated[
-        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
-    ] = None,
+    fail_on: Annotated[Text, pick("fail_on", "Exit 1 on high, medium, low.")] = None,
     watch: Annotated[Text, pick("watch")] = None,
     format: FormatName = Format.TEXT,
     get: Get = None,

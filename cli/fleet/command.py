@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted
-from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.options import EngineOptions, Get, Text, Whole, pick
@@ -51,9 +50,7 @@ def command(
     measure: Annotated[
         bool, pick("measure", "Without PATH: measure each worker's copies, too.")
     ] = False,
-    fail_on: Annotated[
-        Text, pick("fail_on", "Exit 1 on high, medium, low.", complete=completion.priorities)
-    ] = None,
+    fail_on: Annotated[Text, pick("fail_on", "Exit 1 on high, medium, low.")] = None,
     format: Annotated[
         str, pick("format", "text, json, csv, ndjson, markdown, html, prometheus or github.")
     ] = Format.TEXT,

@@ -17,7 +17,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path, without_commands
 from gpuadvise.advisor.source.observations import SUFFIXES, is_test_name
 from gpuadvise.advisor.source.text import most_seconds
-from gpuadvise.cli import completion, not_judged
+from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.engines import chosen_engine, exit_with_lost, with_lost
@@ -56,14 +56,7 @@ def command(
     ],
     select: Annotated[Text, pick("select", "Only these rules, separated by commas.")] = None,
     ignore: Annotated[Text, pick("ignore", "Not these rules, separated by commas.")] = None,
-    fail_on: Annotated[
-        Text,
-        pick(
-            "fail_on",
-            "Exit 1 on high, medium, low, or performance:high.",
-            complete=completion.priorities,
-        ),
-    ] = None,
+    fail_on: Annotated[Text, pick("fail_on")] = None,
     baseline: Annotated[Text, pick("baseline")] = None,
     since: Annotated[Text, pick("since")] = None,
     fix: Annotated[bool, pick("fix")] = False,
