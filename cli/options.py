@@ -6,21 +6,20 @@ in each command that has it; where the meaning needs more words there, the comma
 help. ``--all`` is one option with three helps: it leaves nothing out of a command's list.
 """
 
-from __future__ import annotations
+# No postponed annotations here: records of options are read at every start.
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.values import Reader
 from gpuadvise.cli import completion
 from gpuadvise.cli.parameters import OptionSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gpuadvise.advisor.backends.choose import Choice, Depth
-    from gpuadvise.advisor.values import Reader
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -458,7 +457,7 @@ class GpuOptions(NamedTuple):
         """Return the options by name, for ``input``."""
         return dict(zip(("gpu", "cc", "device", "from"), self, strict=True))
 
-    def choice(self, depth: Depth | None = None) -> Choice:
+    def choice(self, depth: "Depth | None" = None) -> "Choice":
         """Return the GPU; *depth* is how much a live one is asked, its identity by default.
 
         Raises as ``choose`` does.
