@@ -73,6 +73,12 @@ class Estimate:
         return self.finding.bound
 
     @property
+    def usual_bound(self) -> float:
+        """The most with numbers of as many bits, of which the expectation is a power."""
+        assert self.finding is not None
+        return self.finding.usual_bound
+
+    @property
     def rule(self) -> str:
         """The rule that found the fault; "" without a finding."""
         return labelled(self.finding.rule) if self.finding else ""
@@ -80,7 +86,7 @@ class Estimate:
     @property
     def exponent(self) -> float:
         """What power of the bound was won."""
-        return math.log(self.won) / math.log(max(self.bound, _LEAST_BOUND))
+        return math.log(self.won) / math.log(max(self.usual_bound, _LEAST_BOUND))
 
 
 def estimates(folder: Path, form: str = "raw.csv") -> Iterator[Estimate]:
@@ -175,13 +181,15 @@ def with_expectations(
             result.append(row)
             continue
         if shipped:
-            result.append(replace(row, expected=expectation(exponents_of(row.rule), row.bound)))
+            result.append(
+                replace(row, expected=expectation(exponents_of(row.rule), row.usual_bound))
+            )
             continue
         key = row.rule, _left_out(row, sets=sets)
         if key not in others:
             rest = [each for each in spoken if _left_out(each, sets=sets) != key[1]]
             others[key] = fitted(row.rule, rest)
-        result.append(replace(row, expected=expectation(others[key], row.bound)))
+        result.append(replace(row, expected=expectation(others[key], row.usual_bound)))
     return result
 
 

@@ -136,6 +136,7 @@ FEW_REQUESTS = number(
     "measured in nine kernels that divide: 0.09 to 0.36",
     LaunchSet.SIXTH,
 )
+_BY_VALUE = re.compile(r"(?<=[(,]) ?(?:const )?double(?=[,)])(?=[^<>]*$)")
 _FLOAT, _DOUBLE = re.compile(r"\bfloat[234]?\b"), re.compile(r"\bdouble[234]?\b")
 
 
@@ -175,8 +176,11 @@ def _mostly_doubles(profile: KernelProfile) -> bool:
 
 
 def _takes_floats(kernel: str) -> bool:
-    """Return whether the parameters or template arguments of *kernel* name float and no double."""
-    return bool(_FLOAT.search(kernel)) and not _DOUBLE.search(kernel)
+    """Return whether the parameters or template arguments of *kernel* name float and no double.
+
+    A double that is handed over by value is no data: with it a literal or a setting came in.
+    """
+    return bool(_FLOAT.search(kernel)) and not _DOUBLE.search(_BY_VALUE.sub("", kernel))
 
 
 def conversions_busy(profile: KernelProfile) -> float:

@@ -67,10 +67,9 @@ def _held_between_launches(run: TracedRun, idle: float) -> IdleCause | None:
 
 def _fit_together(profile: KernelProfile, launches: int) -> bool:
     """Return whether short launches of few blocks, one after another, would all fit the device at once."""
-    blocks, sms = blocks_of(profile), profile.sm_count or 0
     return (
         launches >= AGAIN
-        and 0 < launches * blocks <= sms
+        and 0 < launches * blocks_of(profile) <= (profile.sm_count or 0)
         and STARTING <= (profile.seconds or 0.0) < SHORT
         and library_of(profile.kernel) is None
     )
