@@ -205,6 +205,7 @@ class Tensors:
             elif isinstance(node, ast.ClassDef):
                 self._classes[node.name] = node
         # Variable = lambda *args: autograd.Variable(*args).cuda()
+        self._used: dict[ast.AST, set[str]] = {}
         self._movers = {
             name
             for name, values in module.assigned.items()
@@ -280,7 +281,9 @@ class Tensors:
         given = self._given_before.get(function, {})
         arguments = function.args
         of_model = function.name != "__init__" and self.is_model(self._class)
-        tensors = set() if of_model else self._used_as_tensors(function)
+        if function not in self._used:
+            self._used[function] = set() if of_model else self._used_as_tensors(function)
+        tensors = self._used[function]
         for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             value = given.get(parameter.arg)
             if value is None and of_model and _may_be_tensor(parameter):

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -74,7 +75,7 @@ def _features(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> list
     found = list(dict.fromkeys(found))
     found.sort(key=lambda call: call.lineno)
     parsers = [call for call in found if _is_parser(call)][:1]
-    return [*[call for call in found if not _is_parser(call)][:_MOST], *parsers]
+    return [*[call for call in found if not _is_parser(call)][:MOST], *parsers]
 
 
 def _is_parser(call: ast.Call) -> bool:
@@ -92,7 +93,7 @@ def _fills_cache(module: PythonModule, call: ast.Call) -> bool:
     )
 
 
-_MOST = 2  # features of a data set that are shown: of a sample and of what it is compared with
+MOST = number(2, "features of a data set that are shown", "", "our judgement")
 _PARSERS = re.compile(
     r"(?:^|\.)(?:loadtxt|genfromtxt|read_csv|PlyData\.read|ElementTree\.parse|ET\.parse|minidom\.parse)$"
 )
