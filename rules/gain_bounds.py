@@ -77,6 +77,14 @@ _L1_OF_FEW_BLOCKS = number(
     "measured on an H100: 0.52 and 0.56 beside 8 sectors for each needed, 0.3 at most elsewhere",
     LaunchSet.SEVENTH,
 )
+_FEWER_INSTRUCTIONS = (
+    Family.DIVERGENCE,
+    Family.ARITHMETIC,
+    Family.PRODUCTS,
+    Family.REUSE,
+    Family.SPILLS,
+    Family.WIDTH,  # a wide access takes one instruction for several
+)
 # Families that have a test of their own, whatever else limits the kernel.
 _ALWAYS = frozenset({Family.GRID, Family.COPIES, Family.ROOFLINE})
 
@@ -102,19 +110,13 @@ def admits(limiter: Limiter, family: Family, profile: KernelProfile | None = Non
         case IssueBound():
             if family is Family.LATENCY:
                 return limiter.for_loads is not None
-            return family in (
-                Family.DIVERGENCE,
-                Family.ARITHMETIC,
-                Family.PRODUCTS,
-                Family.REUSE,
-                Family.SPILLS,
-                Family.WIDTH,  # a wide access takes one instruction for several
-            )
+            return family in _FEWER_INSTRUCTIONS
         case AtRoof():
             issue = (profile.issue_busy if profile else None) or 0.0
             # Issue slots at their roof as well, so that fewer instructions help as far as the other unit allows.
-            fewer_instructions = family is Family.ARITHMETIC and issue >= AT_ROOF
-            return fewer_instructions or _lifts_roof(limiter.unit, family)
+            by_memory = limiter.unit in (*_MEMORY, Unit.TENSOR)
+            fewer = family in ((Family.ARITHMETIC,) if by_memory else _FEWER_INSTRUCTIONS)
+            return (fewer and issue >= AT_ROOF) or _lifts_roof(limiter.unit, family)
         case LatencyBound():
             return _shortens(limiter.stall, family)
         case other:
