@@ -203,7 +203,7 @@ def streams_from_dram(profile: KernelProfile) -> bool:
     shared = sum(way.requests or 0.0 for way in ways) + (profile.shared_atomics or 0.0)
     if shared > STAGED * loads and not _waits_beside_shared_memory(profile):
         return False
-    moves_data = loads >= STREAMING * (profile.instructions or 0.0)
+    moves_data = global_requests(profile) >= STREAMING * (profile.instructions or 0.0)
     return moves_data and shared <= PASSED_ON * global_requests(profile)
 
 
