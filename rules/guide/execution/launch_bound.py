@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.library_kernels import library_of
+from gpuadvise.advisor.facts.library_kernels import is_library_product, library_of
 from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.facts.workload import blocks_of
 from gpuadvise.advisor.prose import plural
@@ -71,7 +71,7 @@ def _fit_together(profile: KernelProfile, launches: int) -> bool:
         launches >= AGAIN
         and 0 < launches * blocks_of(profile) <= (profile.sm_count or 0)
         and STARTING <= (profile.seconds or 0.0) < SHORT
-        and library_of(profile.kernel) is None
+        and (library_of(profile.kernel) is None or is_library_product(profile.kernel))
     )
 
 
@@ -85,7 +85,7 @@ def _one_after_another(profile: KernelProfile, launches: int) -> Advice:
         ),
         action=(
             "Where one does not need what another wrote, do them in 1 launch with a grid dimension for what the loop on the "
-            "host counts, or launch them in streams of their own (cudaStreamNonBlocking). Steps that need each other fit "
+            "host counts (products of a library in 1 batch: torch.bmm, cublasGemmStridedBatchedEx), or launch them in streams of their own (cudaStreamNonBlocking). Steps that need each other fit "
             "into 1 kernel that loops, or into a CUDA graph."
         ),
         evidence=(
@@ -178,7 +178,7 @@ RULE = Rule(
     why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
     when=(
         "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
-        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's, is launched twice or more with so few blocks "
+        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's unless it is a product, is launched twice or more with so few blocks "
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
         "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "
