@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
-from gpuadvise.advisor.facts.workload import MEMORY_WAITS, atomic_kinds, blocks_of
+from gpuadvise.advisor.facts.workload import MEMORY_WAITS, atomic_kinds, blocks_of, global_requests
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -101,6 +101,7 @@ _MEMORY_STILL = number(
     "our judgement: only atomics then keep warps in the waits for stores",
     LaunchSet.RECORDED,
 )
+_QUEUES = (*MEMORY_WAITS, Stall.MIO_THROTTLE)
 _STORE_WAITS = (Stall.DRAIN, Stall.LG_THROTTLE)
 STARTS = number(
     0.8e9,
@@ -129,6 +130,8 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     sectors = sum(kind.sectors or 0.0 for kind in kinds)
     rate = (sectors or requests * WARP_SIZE) / profile.elapsed_cycles
     waits, busiest = profile.top_stall, max(profile.unit_shares.values(), default=0.0)
+    if busiest < _IDLE and _waits_beyond_requests(profile):
+        return rate
     too_long = (profile.warp_latency or 0.0) >= _NO_LOAD and busiest < _STILL
     frequent = too_long or requests >= _FREQUENT * (profile.instructions or 0.0)
     if not frequent and (rate < _FEWEST_BESIDE_LOADS or not _may_be_waited_for(profile)):
@@ -142,6 +145,16 @@ def atomics_in_queue(profile: KernelProfile) -> float | None:
     if few_sectors and too_long:
         most = rate  # whatever their number, nothing else makes a warp wait that long
     return rate if least <= rate <= most and busiest < _IDLE else None
+
+
+def _waits_beyond_requests(profile: KernelProfile) -> bool:
+    """Return whether a warp waits longer for each request than any load takes, beside sectors that get many atomics."""
+    requests = global_requests(profile) + sum(k.requests or 0.0 for k in atomic_kinds(profile))
+    waits, cycles = profile.top_stall, profile.warp_latency
+    if waits is None or waits[0] not in _QUEUES or not requests or not cycles:
+        return False
+    each = cycles * waits[1] * (profile.instructions or 0.0) / requests
+    return each >= _NO_LOAD and (updates_per_sector(profile) or 0.0) >= UPDATED_AGAIN
 
 
 def _may_be_waited_for(profile: KernelProfile) -> bool:

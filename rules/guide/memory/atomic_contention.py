@@ -110,7 +110,8 @@ RULE = Rule(
     when=(
         "At least 1.5 % of the instructions are atomics in global memory, and 0.2 to 1 of them retires per "
         "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait no longer than for loads, up to 2 where "
-        "units are below 15 % and each sector gets 16 of them."
+        "units are below 15 % and each sector gets 16 of them; or each sector gets 16, and a warp waits 2,000 cycles for each "
+        "request to memory, where no load takes as long."
     ),
     citations=(programming_guide("Atomic Functions"),),
     check=check,
