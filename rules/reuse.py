@@ -69,6 +69,20 @@ _PARTS_READ = number(
     "measured: 4.5 of neighbour lists, 16 to 1000 of products and filters along the wrong axis",
     LaunchSet.SEVENTH,
 )
+_OFTEN = number(
+    0.1,
+    "loads of a window, beside busy issue slots",
+    "share of instructions",
+    "measured on an H100 and an H200: 0.105 to 0.31 in six filters and scans that won 1.4 to 14 times by keeping it, 0.08 at most in good ones",
+    LaunchSet.EIGHTH,
+)
+_MANY_READS = number(
+    30.0,
+    "bytes asked of L1 by such loads",
+    "bytes per byte read from device memory",
+    "measured: 49 to 150 in these, 5 to 9 in small filters",
+    LaunchSet.EIGHTH,
+)
 FOR_LOADS = number(
     1 / 3,
     "wait for loads beside issue slots",
@@ -129,6 +143,8 @@ def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
     l2, dram = profile.l2_busy or 0.0, profile.dram_busy or 0.0
     if isinstance(limiter, LatencyBound):
         return (profile.issue_busy or 0.0) >= HALF_ISSUED and _issues_loads(profile)
+    if _filled_by_loads(profile, limiter):
+        return True
     if isinstance(limiter, IssueBound):
         at_roof = max(profile.l1_busy or 0.0, l2) >= AT_ROOF or _issues_loads(profile)
         return at_roof and dram < AT_ROOF
@@ -138,6 +154,21 @@ def _at_roof(profile: KernelProfile, limiter: Limiter | None) -> bool:
         return False  # what is stored keeps both busy, whatever loads find in L1
     beside = limiter.unit == Unit.DRAM and l2 >= L2_AT_ROOF and dram < NEARLY_BUSY
     return beside or limiter.unit in (Unit.L1_SHARED, Unit.LSU, Unit.L2)
+
+
+def _filled_by_loads(profile: KernelProfile, limiter: Limiter | None) -> bool:
+    """Return whether busy issue slots go to loads that L1 has: a window that each thread reads anew, word by word."""
+    by_instructions = isinstance(limiter, IssueBound) or (
+        isinstance(limiter, AtRoof) and limiter.unit in (Unit.ALU, Unit.FMA)
+    )
+    loads = profile.global_loads.requests or 0.0
+    return (
+        by_instructions
+        and (profile.issue_busy or 0.0) >= AT_ROOF
+        and loads >= _OFTEN * (profile.instructions or math.inf)
+        and (counted_reads(profile) or 0.0) >= _MANY_READS
+        and (l1_hits(profile) or 0.0) >= FOUND
+    )
 
 
 def _issues_loads(profile: KernelProfile) -> bool:

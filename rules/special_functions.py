@@ -85,6 +85,20 @@ OF_FLOATS = number(
     "measured: 0 to 0.5 beside divisions, 0.7 where floats become bytes",
     LaunchSet.FOURTH,
 )
+BESIDE_FLOATS = number(
+    1.3,
+    "floating-point instructions per special function, beside quotients that predicates correct",
+    "",
+    "measured: 1.2 in a stencil whose neighbours' places are remainders; functions of floats show 2 or more",
+    LaunchSet.EIGHTH,
+)
+DIVIDING_MOST = number(
+    0.4,
+    "special functions beside such floats",
+    "share of the pipe",
+    "our judgement: 0.55 in that stencil",
+    LaunchSet.EIGHTH,
+)
 MULTIPLYING = number(
     0.4,
     "FMA pipe per share of the special functions'",
@@ -208,9 +222,11 @@ def divides(profile: KernelProfile) -> bool:
     functions = profile.pipes[Unit.XU]
     lanes = profile.unpredicated_threads or WARP_SIZE
     floats = sum(profile.float_instructions.values()) / lanes
+    corrected = lanes <= PREDICATED * (profile.active_threads or WARP_SIZE)
+    most = BESIDE_FLOATS if corrected and functions >= DIVIDING_MOST else OF_FLOATS
     return (
         functions >= DIVIDING
-        and floats <= OF_FLOATS * (profile.special_functions or 0.0)
+        and floats <= most * (profile.special_functions or 0.0)
         and profile.pipes.get(Unit.FMA, 0.0) >= MULTIPLYING * functions
         and profile.pipes.get(Unit.FMA_HEAVY, 1.0) >= MULTIPLYING_INTEGERS * functions
     )

@@ -182,6 +182,7 @@ RULE = Rule(
         "L1 or L2 is at its roof with each byte loaded 3 times that passes no tile in shared memory, 10 times where less than "
         "half a sector is used (at 60 % beside issue slots that are busier, while device memory is not; or at issue slots of "
         "55 % and more of which loads and stores of whole words are 3.3 %, where warps wait for loads a third of their time); "
+        "or a tenth of the instructions at the roof of issue slots are loads of bytes that are read 30 times; "
         "or a fifth of the instructions load from global memory, 70 % of it found in L1, as the limit."
     ),
     citations=guide("10.2.3.2", "9.2.2.2"),
