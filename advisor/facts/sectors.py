@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.limiter import BY_LOADS, AtRoof, LatencyBound
-from gpuadvise.advisor.facts.load_width import WORD
+from gpuadvise.advisor.facts.load_width import ONE_WORD, WORD
 from gpuadvise.advisor.facts.shared_memory import shared_memory_share
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
@@ -223,7 +223,8 @@ def _moved_by(
         if way == "loads" and (again := _found_again(profile)) > 1:
             factor *= again
             how += f", times {show_number(again)} requests for a line that a tile asks for once"
-    if factor > 1 and used <= WORD and hit < 1 / 2 and not at_l1:
+    words = factor > 1 and used <= WORD * ONE_WORD and not at_l1
+    if words and (hit < 1 / 2 or _reads_beyond_words(profile, factor * (1 - hit))):
         factor, how = _far_apart(profile, factor, how)
     elif hit:
         factor *= 1 - hit
@@ -241,6 +242,12 @@ def _side_by_side(requests: WarpRequests, profile: KernelProfile | None) -> bool
     if not sectors or lanes is None:
         return False
     return sectors <= WARP_SIZE / _SECTOR_WORDS and lanes < _FULL * WARP_SIZE
+
+
+def _reads_beyond_words(profile: KernelProfile | None, factor: float) -> bool:
+    """Return whether device memory moves more than *factor* times what threads need: lanes lie far apart there."""
+    needed = (profile.global_sectors_ideal or 0.0) * SECTOR if profile else 0.0
+    return profile is not None and 0 < factor * needed < (profile.dram_bytes or 0.0)
 
 
 def _far_apart(profile: KernelProfile | None, factor: float, how: str) -> tuple[float, str]:
