@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
-from gpuadvise.advisor.facts.units import Unit
+from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -26,6 +26,9 @@ MOSTLY_STARTING = number(
     "s",
     "measured on an H100 and an H200: passes of 2.7 to 5.3 us, which became 2 to 35 times as fast in one launch",
     LaunchSet.EIGHTH,
+)
+_LEAST_LEFT = number(
+    0.1, "instructions of a step that no longer starts, at least", "share", "our judgement"
 )
 
 
@@ -57,9 +60,15 @@ def check(
             "a CUDA graph (cudaStreamBeginCapture, cudaGraphLaunch). Where it runs once, leave it."
         ),
         evidence=(profiled("time of a launch", seconds, "s"),),
-        # Steps in one launch keep between them what each had to store and load.
-        relief=relieved(profile, 1e6, Unit.L1_SHARED, Unit.LSU, Unit.L2, Unit.MEMORY),
+        relief=_of_one_launch(profile),
     )
+
+
+def _of_one_launch(profile: KernelProfile) -> dict[str, float]:
+    """Return what steps in one launch leave: they keep what each had to load, store and work out the place of."""
+    computing = max(profile.single_instructions or 0.0, _LEAST_LEFT)
+    units = (Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.L2, Unit.MEMORY, Unit.DRAM)
+    return relieved(profile, 1e6, *units) | relieved(profile, 1 / computing, *ISSUED)
 
 
 def _lasting(time: str) -> dict[str, object]:
