@@ -114,6 +114,27 @@ MULTIPLYING_INTEGERS = number(
     "measured: 0.9 to 1.6 beside divisions of integers, 0.3 beside those of floats",
     LaunchSet.SEVENTH,
 )
+OF_64_BITS = number(
+    2.0,
+    "heavy half of the FMA pipe per share of the special functions', with divisions of 64 bits",
+    "",
+    "measured: 2.4 and 4.2, 0.9 to 1.6 with 32 bits",
+    LaunchSet.EIGHTH,
+)
+PER_CONVERSION = number(
+    11.0,
+    "instructions that go with one on that pipe",
+    "instructions; the gain is bounded by what is left",
+    "measured: 8 to 11 in four pairs with and without divisions",
+    LaunchSet.FOURTH,
+)
+PER_CONVERSION_OF_64 = number(
+    24.0,
+    "instructions that go with one on that pipe, of 64 bits",
+    "instructions; the gain is bounded by what is left",
+    "measured: 15 and 23 in two pairs",
+    LaunchSet.EIGHTH,
+)
 # What a page shows that names neither the pipe nor counts: sorts, hashes by shifts and filters of bytes lie outside.
 HARDLY_FLOATS = number(
     0.01,
@@ -230,6 +251,24 @@ def divides(profile: KernelProfile) -> bool:
         and profile.pipes.get(Unit.FMA, 0.0) >= MULTIPLYING * functions
         and profile.pipes.get(Unit.FMA_HEAVY, 1.0) >= MULTIPLYING_INTEGERS * functions
     )
+
+
+def instructions_per_conversion(profile: KernelProfile) -> float:
+    """Return the instructions that go with each on that pipe in a kernel that divides, at most.
+
+    Quotients of 64 bits take several products of integers each.
+    """
+    of_64 = profile.pipes.get(Unit.FMA_HEAVY, 0.0) >= OF_64_BITS * profile.pipes[Unit.XU]
+    return PER_CONVERSION_OF_64 if of_64 else PER_CONVERSION
+
+
+def instructions_of_divisions(profile: KernelProfile) -> float:
+    """Return the instructions, as a share of all, that may be divisions of integers; 0 beside functions of floats."""
+    lanes, special = profile.unpredicated_threads or WARP_SIZE, profile.special_functions or 0.0
+    floats = sum(profile.float_instructions.values()) / lanes
+    if not special or not profile.instructions or floats > BESIDE_FLOATS * special:
+        return 0.0
+    return min(1.0, PER_CONVERSION * special / profile.instructions)
 
 
 def lacking_of_divisions(profile: KernelProfile) -> str | None:

@@ -68,6 +68,13 @@ REQUESTS = number(
     "with the addresses of each a fifth of them; launches on an H200 that wider words made 1.5 to 2.2 times as fast",
     LaunchSet.FIFTH,
 )
+ALONG = number(
+    6,
+    "instructions that come with a load or store",
+    "",
+    "its address and a loop's counter: our judgement",
+    LaunchSet.FIFTH,
+)
 STREAMING = number(
     0.02,
     "requests to global memory",

@@ -256,8 +256,11 @@ def test_wider_loads_take_the_branches_of_their_loop_along() -> None:
         pipes={"cbu": 0.16},
     )
     assert bound(bytewise, "narrow-loads") == pytest.approx(0.95 / 0.05)
-    special = replace(bytewise, pipes={"xu": 0.16})
+    special = replace(bytewise, pipes={"xu": 0.16}, float_instructions={"ffma": 32e8})
     assert bound(special, "narrow-loads") == pytest.approx(1 / 0.16)
+    # What serves no floats divides an index, which 16 bytes need once.
+    divided = replace(special, float_instructions={})
+    assert bound(divided, "narrow-loads") == pytest.approx(0.95 / 0.05)
 
 
 def named(name: str, **facts: Any) -> KernelProfile:

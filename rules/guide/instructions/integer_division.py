@@ -19,20 +19,18 @@ from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised, place
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.special_functions import divides, lacking_of_divisions, looks_like_divisions
+from gpuadvise.rules.special_functions import (
+    divides,
+    instructions_per_conversion,
+    lacking_of_divisions,
+    looks_like_divisions,
+)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
 
-PER_CONVERSION = number(
-    11.0,
-    "instructions that go with one on that pipe",
-    "instructions; the gain is bounded by what is left",
-    "measured: 8 to 11 in four pairs with and without divisions",
-    LaunchSet.FOURTH,
-)
 _LEAST_LEFT = number(
     0.05,
     "instructions left without divisions, at least",
@@ -115,7 +113,7 @@ def _inferred(profile: KernelProfile) -> Advice:
 def _profiled(profile: KernelProfile) -> Advice:
     functions, issue = profile.pipes[Unit.XU], profile.issue_busy or 0.0
     conversions = (profile.special_functions or 0.0) / (profile.instructions or 1.0)
-    left = max(_LEAST_LEFT, 1 - PER_CONVERSION * conversions)
+    left = max(_LEAST_LEFT, 1 - instructions_per_conversion(profile) * conversions)
     tree = _of_a_tree(profile)
     return Advice(
         message=(

@@ -25,7 +25,9 @@ from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Ver
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
+from gpuadvise.rules.special_functions import instructions_of_divisions
 from gpuadvise.rules.streaming import (
+    ALONG,
     loads_word_per_thread,
     many_requests,
     requests_share,
@@ -45,13 +47,6 @@ INSTRUCTIONS = number(
     "share",
     "recorded kernels that gained show 40 % at most",
     LaunchSet.RECORDED,
-)
-ALONG = number(
-    6,
-    "instructions that come with a load or store",
-    "",
-    "its address and a loop's counter: our judgement",
-    LaunchSet.FIFTH,
 )
 BEST = number(
     0.95,
@@ -142,11 +137,14 @@ def _advice(
 
 def _relief(profile: KernelProfile, fewer: float) -> dict[str, float]:
     left = relieved(profile, fewer, *ISSUED, Unit.LSU, Unit.ADU, Unit.L1_SHARED, Unit.COMPUTE)
+    by_index = instructions_of_divisions(profile)  # of an index, once for 16 bytes
     if many_requests(profile) and (busy := profile.issue_busy):
-        saved = requests_share(profile) * (1 + ALONG) * (1 - 1 / fewer)
+        saved = (requests_share(profile) * (1 + ALONG) + by_index) * (1 - 1 / fewer)
         left[Unit.ISSUE] = max(left.get(Unit.ISSUE, 0.0), busy * (1 - saved))
     if Unit.L1_SHARED in left:  # wide loads leave shared memory its passes
         left[Unit.L1_SHARED] = max(left[Unit.L1_SHARED], shared_memory_share(profile) or 0.0)
+    if by_index:
+        left |= relieved(profile, fewer, Unit.XU)
     if Unit.DRAM in profile.unit_shares:
         left[Unit.L2] = profile.unit_shares[Unit.DRAM]  # fewer requests for the same bytes
     return left

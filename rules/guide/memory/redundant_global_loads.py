@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, LatencyBound, UnknownLimiter
+from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import has_shared_memory, l1_hits, relieved, waits_for
@@ -25,6 +25,7 @@ from gpuadvise.rules.reuse import (
     reads_at_roof,
 )
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.streaming import ALONG
 from gpuadvise.rules.thresholds import LONG_WAIT
 
 if TYPE_CHECKING:
@@ -138,7 +139,10 @@ def _instructions_left(profile: KernelProfile, loads: float) -> float:
     work nobody knows what are addresses: as many again as there are loads.
     """
     computing = profile.single_instructions
-    return min(1.0, computing + loads / FEWER_LOADS) if computing else 1 - min(2 * loads, 0.9)
+    if computing:
+        return min(1.0, computing + loads / FEWER_LOADS)
+    with_each = 2 if (profile.issue_busy or 0.0) < AT_ROOF else 1 + ALONG
+    return 1 - min(with_each * loads, 0.9)
 
 
 def _asked_of_l2_once(profile: KernelProfile) -> dict[str, float]:
