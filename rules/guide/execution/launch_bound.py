@@ -85,8 +85,8 @@ def _one_after_another(profile: KernelProfile, launches: int) -> Advice:
         ),
         action=(
             "Where one does not need what another wrote, do them in 1 launch with a grid dimension for what the loop on the "
-            "host counts (products of a library in 1 batch: torch.bmm, cublasGemmStridedBatchedEx), or launch them in streams of their own (cudaStreamNonBlocking). Steps that need each other fit "
-            "into 1 kernel that loops, or into a CUDA graph."
+            "host counts (products: torch.bmm, cublasGemmStridedBatchedEx), or launch them in streams of their own "
+            "(cudaStreamNonBlocking). Steps that need each other fit into 1 kernel that loops, or into a CUDA graph."
         ),
         evidence=(
             profiled("time of a launch", seconds, "s"),

@@ -28,7 +28,7 @@ MOSTLY_STARTING = number(
     LaunchSet.EIGHTH,
 )
 _LEAST_LEFT = number(
-    0.1, "instructions of a step that no longer starts, at least", "share", "our judgement"
+    0.5, "instructions of a step that no longer starts, at least", "share", "our judgement"
 )
 
 

@@ -141,7 +141,7 @@ def _relief(profile: KernelProfile, fewer: float) -> dict[str, float]:
     if many_requests(profile) and (busy := profile.issue_busy):
         saved = (requests_share(profile) * (1 + ALONG) + by_index) * (1 - 1 / fewer)
         left[Unit.ISSUE] = max(left.get(Unit.ISSUE, 0.0), busy * (1 - saved))
-    if Unit.L1_SHARED in left:  # wide loads leave shared memory its passes
+    if Unit.L1_SHARED in left and not loads_word_per_thread(profile):  # which leave its passes
         left[Unit.L1_SHARED] = max(left[Unit.L1_SHARED], shared_memory_share(profile) or 0.0)
     if by_index:
         left |= relieved(profile, fewer, Unit.XU)
