@@ -58,32 +58,34 @@ def in_run(gain: float, share: float) -> float:
 
 # Of repairs that won 1.15x or more, on an H100 and H200s: tests/truth, all sets.
 EXPONENTS: dict[str, GainExponents] = {
-    "atomic-contention": GainExponents(low=0.52, median=0.78, high=0.93, repairs=27, programs=27),
+    "atomic-contention": GainExponents(low=0.52, median=0.79, high=0.92, repairs=33, programs=33),
     "bank-conflicts": GainExponents(low=0.46, median=0.76, high=1, repairs=20, programs=20),
-    "divergent-branches": GainExponents(low=0.55, median=0.8, high=0.92, repairs=14, programs=14),
-    "divergent-constant-reads": GainExponents(low=0.46, median=0.79, high=1, repairs=4, programs=4),
-    "implicit-double": GainExponents(low=0.39, median=0.64, high=0.88, repairs=10, programs=10),
-    "integer-division": GainExponents(low=0.33, median=0.77, high=0.96, repairs=9, programs=9),
-    "latency-bound": GainExponents(low=0.22, median=0.65, high=0.9, repairs=19, programs=19),
-    "launch-bound": GainExponents(low=0.44, median=0.79, high=0.96, repairs=10, programs=2),
-    "library-available": GainExponents(low=0.37, median=0.66, high=0.85, repairs=21, programs=18),
-    "load-imbalance": GainExponents(low=0.52, median=0.79, high=0.95, repairs=7, programs=7),
-    "low-occupancy": GainExponents(low=0.45, median=0.82, high=0.92, repairs=3, programs=3),
-    "narrow-loads": GainExponents(low=0.37, median=0.84, high=0.97, repairs=29, programs=27),
-    "partial-warp": GainExponents(low=0.45, median=0.78, high=1, repairs=3, programs=3),
-    "redundant-global-loads": GainExponents(
-        low=0.35, median=0.65, high=0.91, repairs=18, programs=17
+    "divergent-branches": GainExponents(low=0.55, median=0.79, high=0.92, repairs=16, programs=16),
+    "divergent-constant-reads": GainExponents(
+        low=0.49, median=0.79, high=0.97, repairs=7, programs=7
     ),
-    "register-spills": GainExponents(low=0.41, median=0.73, high=0.9, repairs=19, programs=19),
-    "tail-effect": GainExponents(low=0.47, median=0.81, high=0.98, repairs=5, programs=5),
-    "tiny-blocks": GainExponents(low=0.47, median=0.78, high=0.9, repairs=5, programs=5),
-    "uncoalesced-access": GainExponents(low=0.43, median=0.73, high=0.91, repairs=91, programs=89),
-    "underfilled-device": GainExponents(low=0.37, median=0.8, high=0.96, repairs=37, programs=37),
-    "unpadded-rows": GainExponents(low=0.41, median=0.78, high=1, repairs=1, programs=1),
-    "unused-tensor-cores": GainExponents(low=0.27, median=0.76, high=0.93, repairs=12, programs=12),
+    "implicit-double": GainExponents(low=0.4, median=0.65, high=0.93, repairs=11, programs=11),
+    "integer-division": GainExponents(low=0.33, median=0.77, high=0.99, repairs=14, programs=14),
+    "latency-bound": GainExponents(low=0.22, median=0.63, high=0.9, repairs=24, programs=24),
+    "launch-bound": GainExponents(low=0.24, median=0.63, high=0.92, repairs=27, programs=13),
+    "library-available": GainExponents(low=0.36, median=0.66, high=0.85, repairs=21, programs=18),
+    "load-imbalance": GainExponents(low=0.49, median=0.79, high=0.95, repairs=7, programs=7),
+    "low-occupancy": GainExponents(low=0.44, median=0.79, high=0.92, repairs=4, programs=4),
+    "narrow-loads": GainExponents(low=0.4, median=0.84, high=1, repairs=33, programs=31),
+    "partial-warp": GainExponents(low=0.42, median=0.78, high=1, repairs=3, programs=3),
+    "redundant-global-loads": GainExponents(
+        low=0.21, median=0.65, high=0.89, repairs=23, programs=22
+    ),
+    "register-spills": GainExponents(low=0.41, median=0.76, high=0.96, repairs=23, programs=23),
+    "tail-effect": GainExponents(low=0.46, median=0.79, high=0.98, repairs=6, programs=6),
+    "tiny-blocks": GainExponents(low=0.49, median=0.81, high=0.9, repairs=7, programs=7),
+    "uncoalesced-access": GainExponents(low=0.41, median=0.71, high=0.9, repairs=107, programs=105),
+    "underfilled-device": GainExponents(low=0.37, median=0.78, high=0.95, repairs=39, programs=39),
+    "unpadded-rows": GainExponents(low=0.4, median=0.78, high=1, repairs=1, programs=1),
+    "unused-tensor-cores": GainExponents(low=0.25, median=0.71, high=0.95, repairs=15, programs=15),
 }
 # Of a rule none of whose repairs was measured.
-OTHER_RULES = GainExponents(low=0.39, median=0.76, high=0.94)
+OTHER_RULES = GainExponents(low=0.38, median=0.75, high=0.94)
 # Gains of these are times of the kernel itself.
 OF_A_KERNEL = frozenset({GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT, GainKind.GLOBAL_TRAFFIC})
 
