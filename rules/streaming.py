@@ -229,6 +229,12 @@ def loads_word_per_thread(profile: KernelProfile) -> bool:
     )
 
 
+def adds_words_up(profile: KernelProfile) -> bool:
+    """Return whether blocks add up one word per thread: with four each, a quarter goes through shared memory."""
+    loads, stores = profile.global_loads.requests or 0.0, profile.global_stores.requests or 0.0
+    return loads_word_per_thread(profile) and 2 * stores <= loads
+
+
 def _waits_beside_shared_memory(profile: KernelProfile) -> bool:
     """Return whether a kernel that goes through shared memory waits for memory, and not for that."""
     l1, wait = profile.l1_busy or 0.0, profile.top_stall

@@ -28,6 +28,7 @@ from gpuadvise.rules.sources import programming_guide
 from gpuadvise.rules.special_functions import instructions_of_divisions
 from gpuadvise.rules.streaming import (
     ALONG,
+    adds_words_up,
     loads_word_per_thread,
     many_requests,
     requests_share,
@@ -141,7 +142,7 @@ def _relief(profile: KernelProfile, fewer: float) -> dict[str, float]:
     if many_requests(profile) and (busy := profile.issue_busy):
         saved = (requests_share(profile) * (1 + ALONG) + by_index) * (1 - 1 / fewer)
         left[Unit.ISSUE] = max(left.get(Unit.ISSUE, 0.0), busy * (1 - saved))
-    if Unit.L1_SHARED in left and not loads_word_per_thread(profile):  # which leave its passes
+    if Unit.L1_SHARED in left and not adds_words_up(profile):  # others leave its passes
         left[Unit.L1_SHARED] = max(left[Unit.L1_SHARED], shared_memory_share(profile) or 0.0)
     if by_index:
         left |= relieved(profile, fewer, Unit.XU)
