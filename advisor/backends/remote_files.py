@@ -45,16 +45,17 @@ class _Place(NamedTuple):
 
 _VERSION = re.compile(r"(?:\.\d+)+$")
 
-SCHEMES = tuple(_PACKAGES)
 _places: dict[str, _Place] = {}
+_given = False  # whether this process reads what another one located
 
 
 def is_address(path: str) -> bool:
     """Return whether *path* goes by the name of a file of a server: ``s3://bucket/trace.json``.
 
-    False for one with a password or a signature that was not ``located``: it would be shown.
+    Only what was ``located`` does, in this process or in the one whose inputs it reads: no address
+    that stands in a file, as in a project's settings, is ever asked.
     """
-    return path in _places or (_is_address(path) and path == _without_secrets(path))
+    return path in _places or (_given and _is_address(path))
 
 
 def _is_address(path: str) -> bool:
@@ -78,8 +79,15 @@ def remembered() -> Mapping[str, _Place]:
 
 
 def remember(places: Mapping[str, _Place]) -> None:
-    """Let names lead where they do in the process that ``remembered`` them."""
+    """Let names lead where they do in the process that ``remembered`` them, and others to themselves."""
+    global _given
     _places.update(places)
+    _given = True
+
+
+def any_located() -> bool:
+    """Return whether this process has located any address."""
+    return bool(_places)
 
 
 def known_size(name: str) -> int | None:

@@ -15,7 +15,7 @@ from io import BufferedReader
 from select import select
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.remote_files import SCHEMES, is_address, open_address
+from gpuadvise.advisor.backends.remote_files import is_address, open_address
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.quantity import show_bytes
@@ -33,9 +33,10 @@ def unreadable(error: OSError | ValueError, name: str) -> BadInput:
     """Return the error that says why *name* (quoted, perhaps with its option) cannot be read."""
     if isinstance(error, FileNotFoundError):
         hint = None
-        if "://" in name and not any(f"{scheme}://" in name for scheme in SCHEMES):
+        if "://" in name and error.filename is not None:  # the system was asked for it
             hint = (
-                "Addresses begin with s3://, gs://, https:// or hf://; others: download it first."
+                "Addresses are files of fleet, timeline, advise, kernels, compat and lint, and "
+                "begin with s3://, gs://, https:// or hf://; for others download it first."
             )
         return BadInput(f"{name} cannot be read: there is no such file.", hint=hint)
     if isinstance(error, PermissionError):

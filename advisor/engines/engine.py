@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from gpuadvise.advisor.backends.remote_files import known_size, remember, remembered
+from gpuadvise.advisor.backends.remote_files import any_located, known_size, remember, remembered
 from gpuadvise.advisor.errors import GpuAdviseError
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def _size(file: str) -> int | None:
 
 def for_elsewhere(work: Work[Input, Result]) -> Work[Input, Result]:
     """Return *work* as another process can do it: with what the names of addresses lead to in this one."""
-    places = remembered()
-    return partial(_placed, places, work) if places else work
+    return partial(_placed, remembered(), work) if any_located() else work
 
 
 def _placed(

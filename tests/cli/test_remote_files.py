@@ -167,7 +167,27 @@ def test_without_the_packages_it_says_what_to_install(address: str, missing: str
 
 def test_other_schemes_are_no_addresses(cli) -> None:
     ran = cli("timeline", "ftp://host/trace.json")
-    assert "Addresses begin with s3://, gs://, https:// or hf://" in ran.err
+    assert "begin with s3://, gs://, https:// or hf://" in ran.err
+
+
+def test_only_files_that_are_named_are_asked_for(
+    cli, files: Path, tmp_path: Path, monkeypatch
+) -> None:
+    """An address in an option or in a project's settings is a file that is not there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.cu").write_text(SOURCE)
+    with http_server(files) as server:
+        address = f"{server.address}/dumps/rack/node0.xml"
+        (tmp_path / "gpuadvise.toml").write_text(f'baseline = "{address}"\n')
+        for words in (
+            ("lint", "a.cu"),
+            ("lint", "a.cu", "--baseline", address),
+            ("device", "--from", address),
+            ("doctor", "--from", address),
+            ("overlap", "--h2d", "1ms", "--calibration", address),
+        ):
+            assert cli(*words).code in (0, 2)
+        assert server.asked == []
 
 
 @pytest.fixture

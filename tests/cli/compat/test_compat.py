@@ -545,9 +545,9 @@ def test_what_is_neither_file_nor_package(cli) -> None:
     assert ran.code == 2
     assert "and no installed package of that name" in ran.err
     assert "package" not in cli("compat", "no/such/file.so", "--cc", "9.0").err
-    address = cli("compat", "https://example.org/some.whl", "--cc", "9.0")
+    address = cli("compat", "ftp://example.org/some.whl", "--cc", "9.0")
     assert address.code == 2
-    assert "hint: Addresses are not opened: download it first." in address.err
+    assert "for others download it first." in address.err
 
 
 def test_without_a_gpu_every_gpu_is_answered_for(cli, fatbin, monkeypatch) -> None:
