@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
@@ -12,6 +11,7 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.idle_times import IDLE_TIMES
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import (
@@ -170,65 +170,8 @@ def _in_pytorch(cause: IdleCause | None) -> str:
 _BESIDE_LAUNCHES = ("host-work", "launch", "profiler")
 
 
-@dataclass(frozen=True, slots=True)
-class _Idle:
-    """What the host did in idle time of one cause, and what to do about it; whether it was in a call."""
-
-    meanwhile: str
-    action: str
-    in_call: bool = False
-    by_program: bool = True
-
-
-_PREPARE = (
-    "Give the GPU more work at a time: larger batches, fewer and fused kernels "
-    "(torch.compile(), jax.jit), a CUDA graph where shapes stay; and do the rest of the host's work "
-    "beside it, in another thread or process."
-)
-_CAUSES = {
-    "host-work": _Idle("the host works between two launches", _PREPARE),
-    "launch": _Idle("the next kernel is launched, or begins", _PREPARE),
-    "profiler": _Idle(
-        "recording holds the host up, as it does at each launch",
-        "Time the program without the profiler before you change it: much of this may not be "
-        "there. Record less: no record_shapes, no with_stack, or Nsight Systems.",
-        by_program=False,
-    ),
-    "synchronization": _Idle(
-        "the host waits in a call, for another GPU or stream too, or gives work again after a wait",
-        "Wait less often: queue what comes next before the wait, and read results of several steps "
-        "at once.",
-        in_call=True,
-    ),
-    "queued": _Idle(
-        "the host waits for work that it had queued and that does not begin",
-        "Look for what was not recorded: other processes on this GPU, other GPUs or ranks that this one "
-        "waits for, kernels that the recorder left out. Record all ranks, and the whole system "
-        "(nsys profile --gpu-metrics-devices=all).",
-        in_call=True,
-        by_program=False,
-    ),
-    "copy": _Idle(
-        "the host is inside of calls that copy",
-        "Copy small results at once instead of one by one, from and to pinned memory, with "
-        "cudaMemcpyAsync() (non_blocking=True) in a stream of their own, and look at them a step later.",
-        in_call=True,
-    ),
-    "allocation": _Idle(
-        "the host allocates or frees memory",
-        "Allocate before the loop and reuse, or from a pool that keeps its memory.",
-        in_call=True,
-    ),
-    "other-call": _Idle(
-        "the host is inside of other calls of CUDA",
-        "Create streams, events, graphs and handles once, before the loop.",
-        in_call=True,
-    ),
-}
-
-
 def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advice:
-    said = _CAUSES[idle.cause]
+    said = IDLE_TIMES[idle.cause]
     share = run.share(idle.seconds)
     short = too_little(run) if run.too_short else ""
     if managed is not None and idle.cause == "host-work":

@@ -132,9 +132,8 @@ def _recorded(timeline: TracedRun) -> Verdict:
     if not timeline.waits_for_launches:
         return PASSED
     idle, launches = timeline.launch_idle_seconds, timeline.launches
-    waiting = _held_between_launches(timeline, idle)
-    loud = timeline.late_launches and not timeline.is_a_test
-    quieter = Priority.MEDIUM if loud else Priority.LOW
+    waiting, loud = _held_between_launches(timeline, idle), not timeline.is_a_test
+    quieter = Priority.MEDIUM if timeline.late_launches and loud else Priority.LOW
     return Advice(
         message=(
             f"The GPU is idle for {show_share(timeline.share(idle))} of the span because the next "
@@ -159,7 +158,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
             timeline.lost_to_launches,
             "idle time between launches, and the start and end of each kernel",
         ),
-        priority=None if timeline.launch_bound and not timeline.is_a_test else quieter,
+        priority=None if timeline.launch_bound and loud else quieter,
     )
 
 
