@@ -339,3 +339,25 @@ def test_page_faults_explain_no_more_than_they_can_cost(
     beyond = 0.1 - 4096 * faults / MODEL.h2d_rate
     assert saved == pytest.approx(min(beyond, faults * 100e-6), rel=1e-6)
     assert saved == pytest.approx(saved_ms * 1e-3, rel=0.2)
+
+
+def test_work_that_was_queued_and_does_not_begin_is_no_wait(tmp_path: Path) -> None:
+    events = [traces.kernel(1000 * i, 500) for i in range(30)]
+    # Each wait begins in a gap and goes on behind it.
+    waits = [traces.call(1000 * i + 510, 900, "cudaStreamSynchronize") for i in range(29)]
+    launches = [traces.call(1000 * i - 5, 1) for i in range(30)]
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events + waits + launches))
+    (line,) = timelines_of(next(iter(read_recordings(str(path)))))
+    largest = line.idle[0]
+    assert (largest.cause, largest.total_ns) == (GapCause.QUEUED, 29 * 490_000)
+    assert Change.WAIT_LESS not in changes(path, events + waits + launches)
+
+
+def test_copies_beside_no_kernel_are_a_change(tmp_path: Path) -> None:
+    inside = [
+        traces.copy(1000 * i + 600, 300, 1 << 20, name="Memcpy DtoD (Device -> Device)")
+        for i in range(30)
+    ]
+    found = changes(tmp_path / "trace", inside + [traces.kernel(1000 * i, 600) for i in range(30)])
+    assert found[Change.AVOID_COPIES].saved_ns == 30 * 300_000
