@@ -22,7 +22,7 @@ from gpuadvise.advisor.facts.limiter import (
 )
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.facts.workload import at_work
+from gpuadvise.advisor.facts.workload import at_work, is_short
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Gain, GainKind
@@ -267,6 +267,9 @@ def _with_coalescing(advice: Advice, profile: KernelProfile, shares: Mapping[str
     }
     if Unit.L2 in relief:
         relief[Unit.L2] /= _L2_AHEAD
+        if is_short(profile):  # its start keeps L2 busy, whatever the grid
+            l1, dram = shares.get(Unit.L1_SHARED, 1.0), shares.get(Unit.DRAM, 1.0)
+            relief[Unit.L2] = min(relief[Unit.L2], max(l1, dram))
     return advice.but(relief=relief)
 
 
