@@ -62,26 +62,26 @@ EXPONENTS: dict[str, GainExponents] = {
     "bank-conflicts": GainExponents(low=0.46, median=0.76, high=1, repairs=20, programs=20),
     "divergent-branches": GainExponents(low=0.55, median=0.79, high=0.92, repairs=16, programs=16),
     "divergent-constant-reads": GainExponents(
-        low=0.49, median=0.79, high=0.97, repairs=7, programs=7
+        low=0.48, median=0.79, high=0.97, repairs=7, programs=7
     ),
-    "implicit-double": GainExponents(low=0.4, median=0.65, high=0.93, repairs=11, programs=11),
+    "implicit-double": GainExponents(low=0.41, median=0.67, high=0.92, repairs=12, programs=12),
     "integer-division": GainExponents(low=0.33, median=0.77, high=0.99, repairs=14, programs=14),
-    "latency-bound": GainExponents(low=0.22, median=0.63, high=0.9, repairs=24, programs=24),
-    "launch-bound": GainExponents(low=0.24, median=0.63, high=0.92, repairs=27, programs=13),
-    "library-available": GainExponents(low=0.36, median=0.66, high=0.85, repairs=21, programs=18),
-    "load-imbalance": GainExponents(low=0.49, median=0.79, high=0.95, repairs=7, programs=7),
-    "low-occupancy": GainExponents(low=0.44, median=0.79, high=0.92, repairs=4, programs=4),
-    "narrow-loads": GainExponents(low=0.4, median=0.84, high=1, repairs=33, programs=31),
+    "latency-bound": GainExponents(low=0.23, median=0.63, high=0.9, repairs=24, programs=24),
+    "launch-bound": GainExponents(low=0.24, median=0.63, high=0.9, repairs=29, programs=14),
+    "library-available": GainExponents(low=0.36, median=0.66, high=0.84, repairs=21, programs=18),
+    "load-imbalance": GainExponents(low=0.48, median=0.79, high=0.95, repairs=7, programs=7),
+    "low-occupancy": GainExponents(low=0.43, median=0.79, high=0.92, repairs=4, programs=4),
+    "narrow-loads": GainExponents(low=0.39, median=0.84, high=1, repairs=33, programs=31),
     "partial-warp": GainExponents(low=0.42, median=0.78, high=1, repairs=3, programs=3),
     "redundant-global-loads": GainExponents(
         low=0.21, median=0.65, high=0.89, repairs=23, programs=22
     ),
     "register-spills": GainExponents(low=0.41, median=0.76, high=0.96, repairs=23, programs=23),
     "tail-effect": GainExponents(low=0.46, median=0.79, high=0.98, repairs=6, programs=6),
-    "tiny-blocks": GainExponents(low=0.49, median=0.81, high=0.9, repairs=7, programs=7),
+    "tiny-blocks": GainExponents(low=0.48, median=0.81, high=0.9, repairs=7, programs=7),
     "uncoalesced-access": GainExponents(low=0.41, median=0.71, high=0.9, repairs=107, programs=105),
-    "underfilled-device": GainExponents(low=0.37, median=0.78, high=0.95, repairs=39, programs=39),
-    "unpadded-rows": GainExponents(low=0.4, median=0.78, high=1, repairs=1, programs=1),
+    "underfilled-device": GainExponents(low=0.37, median=0.79, high=0.97, repairs=40, programs=40),
+    "unpadded-rows": GainExponents(low=0.39, median=0.78, high=1, repairs=1, programs=1),
     "unused-tensor-cores": GainExponents(low=0.25, median=0.71, high=0.95, repairs=15, programs=15),
 }
 # Of a rule none of whose repairs was measured.

@@ -43,8 +43,8 @@ BLIND = {
     ("sixth", "details.csv"): 0.81,
     ("seventh", "raw.csv"): 0.84,
     ("seventh", "details.csv"): 0.81,
-    ("eighth", "raw.csv"): 0.94,
-    ("eighth", "details.csv"): 0.76,
+    ("eighth", "raw.csv"): 0.97,
+    ("eighth", "details.csv"): 0.79,
 }
 # Excellent launches that are not silent, where there are any.
 NOISY = {("seventh", "raw.csv"): 1, ("seventh", "details.csv"): 2}
