@@ -28,7 +28,9 @@ HARDLY = number(
     "share of those that a launch executed",
     "our judgement: without them all the kernel takes as much less at most",
 )
-_GOES_ON = 3  # lines of one expression
+_GOES_ON = number(
+    3, "lines of one expression, at most", "lines", "our judgement: what a formatter folds"
+)
 # Other lines, and different repairs, that a message has room for.
 _MOST_OTHERS, _MOST_REPAIRS = 3, 2
 

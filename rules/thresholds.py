@@ -78,6 +78,9 @@ FEWEST_LANES = number(
     "lanes",
     "our judgement: fewer seldom show in the run time",
 )
+SPARSE = number(
+    4.0, "bytes moved for each that is used", "", "our judgement: of smaller ones L1 keeps the rest"
+)
 
 
 LARGEST_GAIN = number(1000.0, "largest gain that is said", "factor", "a bound beyond says no more")

@@ -416,6 +416,20 @@ def is_of_steps(stride: LaneStride) -> bool:
     return bool(stride.factors) and all(map(_STEP.search, stride.factors))
 
 
+def shortest_launched(context: RuleContext, stride: LaneStride) -> int | None:
+    """Return the elements between lanes in the launch with the shortest rows, None where none says it."""
+    places = {p.name: place for place, p in enumerate(context.function.parameters)}
+    elements = abs(stride.number)
+    for factor in stride.factors:
+        if factor not in places:
+            return None
+        lengths = context.launches.values(context.function.name, places[factor])
+        if not lengths:
+            return None
+        elements *= min(lengths)
+    return elements
+
+
 def compared_lengths(context: RuleContext) -> dict[str, set[str]]:
     """Return what may number rows, by what the same expression says of how long they may be."""
     if context.compared is None:

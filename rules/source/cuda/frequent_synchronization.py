@@ -34,15 +34,9 @@ _TO_HOST = re.compile(r"DeviceToHost|toCpu|to_cpu|ToHost|printf|\bcout\b")
 _OWN_MEMORY = re.compile(rb"cudaMalloc|cudaMemcpy|cudaFree|\bnew\b|\bexit\(|\bdelete\b")
 # Members of matrices and tensors that return pointers to the device.
 _DEVICE_MEMORY = re.compile(r"getDev\w*\(|data_ptr\b|device_data\(|gpu_data\(|\.data<|->data\(\)")
-_HARMLESS = frozenset(
-    (
-        "cudaGetLastError",
-        "cudaGetErrorString",
-        "cudaMemcpyToSymbol",
-        "cudaMemcpyToSymbolAsync",
-        *_WAITS,
-    )
-)
+_HARMLESS = frozenset((
+    "cudaGetLastError", "cudaGetErrorString", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync", *_WAITS,
+))  # fmt: skip
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -126,13 +120,13 @@ def _is_given_device_memory(context: RuleContext, wait: Node) -> bool:
         return False
     if context.loop_around(wait) is not None or is_set_up(context, wait):
         return False
+    pointers = {one.name for one in context.function.parameters if "*" in one.type}
     return all(
-        any(_DEVICE_MEMORY.search(context.at(argument)) for argument in launch.arguments)
-        or any(_is_member(context, argument) for argument in launch.arguments)
-        or any(
-            parameter.name == context.at(argument) and "*" in parameter.type
+        any(
+            _DEVICE_MEMORY.search(context.at(argument))
+            or context.at(argument) in pointers
+            or _is_member(context, argument)
             for argument in launch.arguments
-            for parameter in context.function.parameters
         )
         for launch in launches
     )

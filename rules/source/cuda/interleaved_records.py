@@ -16,7 +16,7 @@ from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import FEWEST_LANES
+from gpuadvise.rules.thresholds import FEWEST_LANES, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,6 @@ _FEWEST_TAKEN = number(2, "elements of a record that a thread takes, at least", 
 _LONGEST_RECORD = number(
     128, "bytes of a record, less than", "bytes", "from there on uncoalesced-access speaks of rows"
 )
-_SPARSE = 4  # as uncoalesced-access takes it: of less than a quarter of a sector it speaks
 _WORDS = frozenset(("float", "int", "uint"))
 _WIDTHS = (2, 4)  # of vectors that one load takes
 _LAYOUT = "Keep one array for each field, or let the block load its records side by side into shared memory first."
@@ -78,7 +77,8 @@ def _is_costly(record: _Record) -> bool:
     used = record.apart if record.is_walked else len(record.elements) * record.size
     if used < _FEWEST_TAKEN * record.size:
         return False
-    return record.apart < SECTOR or used * _SPARSE > record.apart
+    # Of what is sparser uncoalesced-access speaks.
+    return record.apart < SECTOR or used * SPARSE > record.apart
 
 
 def _records(context: RuleContext) -> dict[str, _Record]:

@@ -30,7 +30,7 @@ _PLAIN = frozenset(
      "field_identifier", "subscript_argument_list", "cast_expression", "type_descriptor", "primitive_type")
 )  # fmt: skip
 _JUMPS = frozenset(("break_statement", "return_statement"))
-_MOST_NAMED = 4
+_SHOWN = 4  # loads that a sentence has room for
 _ACTION = (
     "Load them into local variables before the loop; or say that the arrays do not overlap: const ... *__restrict__ for those that are "
     "read, *__restrict__ for those that are written."
@@ -58,10 +58,10 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             repeated.setdefault(loop.index, []).append(access)
     for index, loads in repeated.items():
         words = [*dict.fromkeys(" ".join(context.at(load).split()) for load in loads)]
-        more = f" and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else ""
+        more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
         yield context.diagnostic(
             "repeated-loads", loads[0],
-            f"Each iteration loads {and_list(words[:_MOST_NAMED])}{more} again, though nothing in the loop (line "
+            f"Each iteration loads {and_list(words[:_SHOWN])}{more} again, though nothing in the loop (line "
             f"{context.file.text.line(loops[index].start)}) changes where: it stores through another pointer, which may reach them.",
             _ACTION,
         )  # fmt: skip

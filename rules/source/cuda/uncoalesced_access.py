@@ -20,12 +20,13 @@ from gpuadvise.advisor.source.lane_stride import (
     is_of_dimensions,
     is_of_steps,
     lanes_along_x,
+    shortest_launched,
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes, reached_by_few_lanes
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
-from gpuadvise.rules.thresholds import FEWEST_LANES
+from gpuadvise.rules.thresholds import FEWEST_LANES, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,9 +53,6 @@ _MULTIPLE = re.compile(rb"\*\s*[\dA-Z]|[\dA-Z]\s*\*|<<")
 # How many numbers a point has is called so: two or three, perhaps.
 _COORDINATES = re.compile(r"(?:\w*_)?(?:dims?|D|ndims?|coords?)")
 _FIELD_OF_ELEMENT = re.compile(rb"\]\s*\.")
-_SPARSE = number(
-    4.0, "bytes moved for each that is used", "", "our judgement: of smaller ones L1 keeps the rest"
-)
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -124,7 +122,7 @@ def _may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bo
 def _parts_of_elements(context: RuleContext, reported: set[str]) -> Iterator[Diagnostic]:
     for access, sparse in sparse_accesses(context):
         name = sparse.parameter.name
-        if name in reported or sparse.apart < SECTOR or sparse.used * _SPARSE > sparse.apart:
+        if name in reported or sparse.apart < SECTOR or sparse.used * SPARSE > sparse.apart:
             continue
         if reached_by_few_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
             continue
@@ -148,7 +146,7 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     size = ELEMENT_BYTES.get(kind.rstrip("*"), 0)
     if not stride.factors:
         return abs(stride.number) * size >= _LONG_ROW
-    launched = _shortest_launched(context, stride)
+    launched = shortest_launched(context, stride)
     if launched is not None and launched * (size or WORD) < _LONG_ROW:
         return False
     rows = {*stride.factors, "*".join(sorted("*".join(stride.factors).split("*")))}
@@ -159,20 +157,6 @@ def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
     return is_of_dimensions(context, stride) or any(
         not compared.get(row, frozenset()).isdisjoint(stride.rest) for row in rows
     )
-
-
-def _shortest_launched(context: RuleContext, stride: LaneStride) -> int | None:
-    """Return the elements between lanes in the launch with the shortest rows, None where none says it."""
-    places = {p.name: place for place, p in enumerate(context.function.parameters)}
-    elements = abs(stride.number)
-    for factor in stride.factors:
-        if factor not in places:
-            return None
-        lengths = context.launches.values(context.function.name, places[factor])
-        if not lengths:
-            return None
-        elements *= min(lengths)
-    return elements
 
 
 def _distance(stride: LaneStride) -> str:

@@ -67,11 +67,12 @@ def _of_one_thread(context: RuleContext) -> Iterator[Diagnostic]:
     function = context.function
     if not function.matches(_ELECTION) or context.launches.is_of_one_thread(function.name):
         return
+    given = {parameter.name for parameter in function.parameters}
     for loop in function.nodes(*LOOPS):
         condition = loop.part("condition")
         if condition is None or context.loop_around(loop) is not None:
             continue
-        if is_of_one_thread(context, loop) and _is_bounded_by_data(context, condition):
+        if is_of_one_thread(context, loop) and _names_one_of(context, condition, given):
             yield context.diagnostic(
                 "underfilled-device", loop,
                 "One thread of the grid walks the data, and all others have nothing to do.",
@@ -82,9 +83,7 @@ def _of_one_thread(context: RuleContext) -> Iterator[Diagnostic]:
             return
 
 
-def _is_bounded_by_data(context: RuleContext, condition: Node) -> bool:
-    """Whether *condition* names a parameter, or what one points to."""
-    names = {parameter.name for parameter in context.function.parameters}
+def _names_one_of(context: RuleContext, condition: Node, names: set[str]) -> bool:
     return any(
         node.kind == "identifier" and context.at(node) in names
         for node in context.file.tree.below(condition)
@@ -177,10 +176,7 @@ def _loops_over_data(context: RuleContext, launch: SourceLaunch) -> bool:
         names = {parameter.name for parameter in kernel.parameters if "*" not in parameter.type}
         for loop in kernel.nodes(*LOOPS):
             condition = loop.part("condition")
-            if condition is not None and any(
-                node.kind == "identifier" and context.file.at(node) in names
-                for node in context.file.tree.below(condition)
-            ):
+            if condition is not None and _names_one_of(context, condition, names):
                 return True
     return False
 
