@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from re import Pattern
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.description.reader import described
@@ -110,6 +111,8 @@ _COUNTS = (
 
 def shown_value(name: str, value: Any) -> Any:
     """Return the *value* of option *name* as the answer repeats it."""
+    if isinstance(value, Pattern):
+        return value.pattern
     if name not in _COUNTS or not isinstance(value, str):
         return value
     number = read(name, value)
