@@ -8,6 +8,12 @@ from gpuadvise.advisor.binaries.elf import MAGIC
 from gpuadvise.advisor.binaries.fatbin.region import PATTERN
 from gpuadvise.advisor.binaries.host_file import DOS_MAGIC
 
+# Of files that hold device code, inside of a wheel and by themselves.
+MEMBER_SUFFIXES = (
+    ".so", ".pyd", ".dll", ".exe", ".dylib", ".a", ".lib", ".o", ".obj", ".cubin", ".fatbin",
+    ".bin", ".ptx",
+)  # fmt: skip
+CODE_SUFFIXES = (".whl", *MEMBER_SUFFIXES)
 _ZIP = b"PK\x03\x04"
 _TAR, _TAR_AT = b"ustar", 257
 ARCHIVE = b"!<arch>\n"

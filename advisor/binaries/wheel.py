@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING
 
+from gpuadvise.advisor.binaries.file_type import MEMBER_SUFFIXES
 from gpuadvise.advisor.binaries.span import Damaged
 from gpuadvise.advisor.quantity import show_bytes
 
@@ -28,11 +29,6 @@ _SLACK = 1 << 26
 _LEAST = 64  # an ELF header
 _IN_MEMORY = 1 << 24  # larger members go to a temporary file
 _PIECE = 1 << 20
-_SUFFIXES = (
-    ".so", ".pyd", ".dll", ".exe", ".dylib", ".a", ".lib", ".o", ".obj", ".cubin", ".fatbin",
-    ".bin", ".ptx",
-)  # fmt: skip
-CODE_SUFFIXES = (".whl", *_SUFFIXES)  # of files that hold device code
 _CONDA = ".tar.zst"  # what a conda package keeps its files in
 _ENCRYPTED = 0x1  # of a member's flags
 _BROKEN = (
@@ -121,7 +117,7 @@ def _may_hold_code(info: zipfile.ZipInfo) -> bool:
         return False
     suffixes = (".so.", _CONDA)
     return (
-        path.suffix.lower() in _SUFFIXES
+        path.suffix.lower() in MEMBER_SUFFIXES
         or any(part in path.name for part in suffixes)
         or not path.suffix
     )

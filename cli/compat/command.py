@@ -7,7 +7,7 @@ from typing import Annotated
 
 from gpuadvise.advisor.backends.choose import VARIABLE
 from gpuadvise.advisor.backends.remote_files import located
-from gpuadvise.advisor.binaries.wheel import CODE_SUFFIXES
+from gpuadvise.advisor.binaries.file_type import CODE_SUFFIXES
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.cli import completion

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.compiler_options import CompilerOptions
 from gpuadvise.advisor.backends.remote_files import located
-from gpuadvise.advisor.binaries.wheel import CODE_SUFFIXES
+from gpuadvise.advisor.binaries.file_type import CODE_SUFFIXES
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.cli.options import named
