@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.advisor.source.waits import Frame, Wait
+from gpuadvise.advisor.source.waits import StackFrame, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -266,7 +266,7 @@ def _counted(path: Path) -> tuple[GpuUse, list[Wait], int]:
     waits = [
         Wait(
             frames=tuple(
-                Frame(str(file), int(line), str(name)) for file, line, name in stack["frames"]
+                StackFrame(str(file), int(line), str(name)) for file, line, name in stack["frames"]
             ),
             through=stack["through"],
             count=int(stack["count"]),

@@ -31,7 +31,7 @@ GONE = "gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class MachineChange:
     """A *fact* of a machine, or of GPU number *gpu* of its list, that became worse.
 
     Of a GPU that is gone *gpu* is None, *before* says which it was.
@@ -59,7 +59,7 @@ def same_machine(one: FleetMachine, other: FleetMachine) -> bool:
     return bool(one.kind) and one.kind == other.kind
 
 
-def changes(machine: FleetMachine) -> Iterator[Change]:
+def changes(machine: FleetMachine) -> Iterator[MachineChange]:
     """Yield what became worse on *machine* since the description before it."""
     before = machine.before
     if before is None or before.taken is None or machine.taken is None:
@@ -67,9 +67,9 @@ def changes(machine: FleetMachine) -> Iterator[Change]:
 
     def change(
         fact: str, then: str | float | bool, now: str | float | bool, gpu: int | None
-    ) -> Change:
+    ) -> MachineChange:
         assert before is not None
-        return Change(
+        return MachineChange(
             host=machine.host, gpu=gpu, fact=fact, before=then, now=now,
             since=str(before.taken), until=str(machine.taken),
         )  # fmt: skip

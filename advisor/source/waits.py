@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Frame(NamedTuple):
+class StackFrame(NamedTuple):
     """One function of a stack: its file, the line that was running, its name."""
 
     file: str
@@ -22,6 +22,6 @@ class Wait:
     C++ itself.
     """
 
-    frames: tuple[Frame, ...]
+    frames: tuple[StackFrame, ...]
     through: str | None
     count: int

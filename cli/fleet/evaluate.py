@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpuadvise.advisor.fleet.changes import Change, changes
+from gpuadvise.advisor.fleet.changes import MachineChange, changes
 from gpuadvise.advisor.fleet.groups import Difference, Group, Split, differences, grouped
 from gpuadvise.advisor.fleet.machine import MachinePart
 from gpuadvise.rules.model import Category, Priority
@@ -124,7 +124,7 @@ class FleetReport(NamedTuple):
     splits: Sequence[Split]
     faults: Sequence[Fault]
     reasons: dict[tuple[str, int | None], list[str]]
-    changes: Sequence[Change] = ()
+    changes: Sequence[MachineChange] = ()
 
     def verdict(self, machine: FleetMachine) -> MachineVerdict:
         """Return the verdict on *machine*."""
@@ -149,13 +149,13 @@ class FleetReport(NamedTuple):
         return sum(self.verdict(machine) is verdict for machine in self.machines)
 
 
-def priority_of(item: Difference | Change) -> Priority:
+def priority_of(item: Difference | MachineChange) -> Priority:
     """Return how urgent it is that a machine differs, or became worse."""
-    known = _OF_CHANGES if isinstance(item, Change) else _PRIORITIES
+    known = _OF_CHANGES if isinstance(item, MachineChange) else _PRIORITIES
     return known.get(item.fact, Priority.MEDIUM)
 
 
-def category_of(item: Difference | Change) -> Category:
+def category_of(item: Difference | MachineChange) -> Category:
     """Return what *item* endangers: the results, or the speed."""
     return Category.CORRECTNESS if item.fact in _OF_MEMORY else Category.PERFORMANCE
 
@@ -180,7 +180,7 @@ def is_worth_a_look(finding: FleetFinding) -> bool:
 
 
 def _reasons(
-    machines: Sequence[FleetMachine], odd: Sequence[Difference], worse: Sequence[Change]
+    machines: Sequence[FleetMachine], odd: Sequence[Difference], worse: Sequence[MachineChange]
 ) -> dict[tuple[str, int | None], list[str]]:
     reasons: dict[tuple[str, int | None], list[str]] = {}
     for machine in machines:
@@ -232,7 +232,7 @@ def met(report: FleetReport, limit: FailOn) -> int:
         for fault in report.faults
         if fault.finding.rule not in _AT_WORK
     )
-    told: list[Difference | Change] = [*report.differences, *report.changes]
+    told: list[Difference | MachineChange] = [*report.differences, *report.changes]
     odd = sum(limit.meets(category_of(item), priority_of(item)) for item in told)
     sick = sum(bool(machine.problems) or _is_without_gpu(machine) for machine in report.machines)
     return faults + odd + sick

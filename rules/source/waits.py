@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.suppressions import Suppression
     from gpuadvise.advisor.source.text import SourceText
-    from gpuadvise.advisor.source.waits import Frame, Wait
+    from gpuadvise.advisor.source.waits import StackFrame, Wait
 
 # A wait is of one of the first two; a comment that accepts any of them accepts it.
 READ, WAIT = "synchronizing-reads", "synchronizations-in-loops"
@@ -98,7 +98,7 @@ def _message(most: Wait, count: int, stacks: int) -> str:
     return f"The host waited here for the GPU {_times(count)} while the program ran{through}{called}{others}."
 
 
-def _caller(frame: Frame, file: str) -> str:
+def _caller(frame: StackFrame, file: str) -> str:
     """Return who called and where, with the file's name where it is not *file*."""
     name = "" if frame.file == file else f"{basename(frame.file)}, "
     return f"{frame.function} ({name}line {frame.line})"

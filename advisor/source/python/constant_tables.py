@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, tensors_of
+from gpuadvise.advisor.source.python.tensors import TensorMemory, ValueKind, tensors_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +131,7 @@ class ConstantTable:
         ]
         if _FACTORIES.match(name):
             value = tensors_of(self.module)[call]
-            if value is None or value.place is MemoryKind.PAGEABLE:
+            if value is None or value.place is TensorMemory.PAGEABLE:
                 return None  # what is built on the host is another fault
             made.append(call)
             self.is_pattern |= _PATTERNS.search(name) is not None

@@ -14,7 +14,7 @@ from gpuadvise.advisor.source.python.steps import (
     works_on_gpu,
 )
 from gpuadvise.advisor.source.python.tensors import (
-    MemoryKind,
+    TensorMemory,
     ValueKind,
     looks_like_model,
     tensors_of,
@@ -265,7 +265,7 @@ def _is_copy_by_helper(module: PythonModule, call: ast.Call) -> bool:
     """Whether a helper with a telling name copies a tensor, in a function that each step calls: ``to_cpu(x)``."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     if isinstance(call.func, ast.Attribute) and name == "to":
-        is_copy = tensors_of(module).target_place(call) is MemoryKind.PAGEABLE
+        is_copy = tensors_of(module).target_place(call) is TensorMemory.PAGEABLE
         value = tensors_of(module)[call.func.value]
         if looks_like_model(call.func.value) or (
             value is not None and value.kind is ValueKind.MODEL
@@ -448,7 +448,7 @@ def _use(module: PythonModule, node: ast.expr) -> How:
 
 
 def _is_on_gpu(value: Value) -> bool:
-    return value.kind is ValueKind.TENSOR and value.place is MemoryKind.GPU
+    return value.kind is ValueKind.TENSOR and value.place is TensorMemory.GPU
 
 
 def _on_gpu(module: PythonModule, node: ast.expr, reader: ast.Call) -> bool | None:

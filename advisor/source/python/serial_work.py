@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import forward_of, repeated_call_of, steps_of
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, tensors_of
+from gpuadvise.advisor.source.python.tensors import TensorMemory, ValueKind, tensors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,7 +236,7 @@ def _element_of_tensor(module: PythonModule, loop: ast.For) -> str:
     if _is_key_or_layer(module, loop, target.id):
         return ""
     is_tensor = (
-        value is not None and value.kind is ValueKind.TENSOR and value.place is MemoryKind.GPU
+        value is not None and value.kind is ValueKind.TENSOR and value.place is TensorMemory.GPU
     )
     # A list that tensors were added to has few of them.
     made = module.values_of(over.id) if isinstance(over, ast.Name) else []

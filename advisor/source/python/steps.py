@@ -27,7 +27,7 @@ _FEW_STEPS = 2
 _GRADIENTS_OFF = re.compile(r"no_?grad|inference_?mode|grad_enabled|evaluating", re.IGNORECASE)
 
 
-class Steps:
+class StepLoops:
     """The loops of one file that train or evaluate, and the functions that run in each of their steps.
 
     *training* has the innermost loops that step an optimiser after a loss went backward, with the names
@@ -327,9 +327,9 @@ class Steps:
         )
 
 
-def steps_of(module: PythonModule) -> Steps:
+def steps_of(module: PythonModule) -> StepLoops:
     """Return the steps of *module*, found once for all that ask."""
-    return module.found_once(Steps)
+    return module.found_once(StepLoops)
 
 
 def loader_of(module: PythonModule, loop: ast.For | ast.AsyncFor) -> ast.expr | None:
@@ -531,7 +531,7 @@ def where_on_gpu(module: PythonModule, sentence: str) -> str:
     return f"Where this runs on a GPU, {sentence[:1].lower()}{sentence[1:]}"
 
 
-def _works_on_gpu(module: PythonModule, steps: Steps) -> bool:
+def _works_on_gpu(module: PythonModule, steps: StepLoops) -> bool:
     if b"cuda" in module.text.content and (
         any(is_cuda_move(module, call) for call in module.calls)
         or any(map(is_cuda_text, module.nodes))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 
-class MemoryKind(StrEnum):
+class TensorMemory(StrEnum):
     """Where a tensor is."""
 
     PAGEABLE = "pageable"
@@ -56,7 +56,7 @@ class Value:
     """
 
     kind: ValueKind
-    place: MemoryKind | None = None
+    place: TensorMemory | None = None
     maker: ast.Call | None = None
     data: bool = False
     sure: bool = True
@@ -64,15 +64,15 @@ class Value:
 
 
 _HOST_VALUE = Value(ValueKind.HOST)
-_ON_GPU = Value(ValueKind.TENSOR, MemoryKind.GPU)
-_LIKELY_ON_GPU = Value(ValueKind.TENSOR, MemoryKind.GPU, sure=False)
+_ON_GPU = Value(ValueKind.TENSOR, TensorMemory.GPU)
+_LIKELY_ON_GPU = Value(ValueKind.TENSOR, TensorMemory.GPU, sure=False)
 _LIKELY_MODEL = Value(ValueKind.MODEL, sure=False)
 _SOMEWHERE = Value(ValueKind.TENSOR)
 _GIVEN_BATCH = Value(ValueKind.BATCH, sure=False)
 _ARRAY = Value(ValueKind.ARRAY)
-_GPU_DEVICE = Value(ValueKind.DEVICE, MemoryKind.GPU)
-_LIKELY_GPU = Value(ValueKind.DEVICE, MemoryKind.GPU, sure=False)
-_HOST_DEVICE = Value(ValueKind.DEVICE, MemoryKind.PAGEABLE)
+_GPU_DEVICE = Value(ValueKind.DEVICE, TensorMemory.GPU)
+_LIKELY_GPU = Value(ValueKind.DEVICE, TensorMemory.GPU, sure=False)
+_HOST_DEVICE = Value(ValueKind.DEVICE, TensorMemory.PAGEABLE)
 
 _OLD_CONSTRUCTORS = frozenset(
     f"torch.{name}"
@@ -633,7 +633,7 @@ class Tensors:
                 and around.kind in (ValueKind.TENSOR, ValueKind.MODEL)
                 and around.place
             ):
-                return _GPU_DEVICE if around.place is MemoryKind.GPU else _HOST_DEVICE
+                return _GPU_DEVICE if around.place is TensorMemory.GPU else _HOST_DEVICE
             if self._class is not None and isinstance(node.value, ast.Name):
                 known = self._of_self("device")
                 if known is not None and node.value.id == "self":
@@ -689,7 +689,7 @@ class Tensors:
                 first = given[0]
                 data = first is not None and (first.data or first.kind is ValueKind.ARRAY)
                 return Value(
-                    ValueKind.TENSOR, MemoryKind.GPU, call, data=data, sure=first is not None
+                    ValueKind.TENSOR, TensorMemory.GPU, call, data=data, sure=first is not None
                 )
             if owner_by_name is not None and owner_by_name.kind is ValueKind.DEVICE and given:
                 # Tensor = torch.cuda.FloatTensor; Tensor(values)
@@ -748,7 +748,7 @@ class Tensors:
         last = name.rpartition(".")[2]
         if last in self._classes:
             is_model = self.is_model(self._classes[last])
-            return Value(ValueKind.MODEL, MemoryKind.PAGEABLE) if is_model else None
+            return Value(ValueKind.MODEL, TensorMemory.PAGEABLE) if is_model else None
         if last in _NO_RESULT:
             return _HOST_VALUE
         if name == "abs" and given:
@@ -768,7 +768,7 @@ class Tensors:
         if last[:1].isupper():
             return None
         if any(
-            v is not None and v.kind is ValueKind.TENSOR and v.place is MemoryKind.GPU
+            v is not None and v.kind is ValueKind.TENSOR and v.place is TensorMemory.GPU
             for v in given
         ):
             return _LIKELY_ON_GPU
@@ -807,15 +807,15 @@ class Tensors:
         if method == "numpy":
             return _ARRAY
         if method == "cpu":
-            return Value(ValueKind.TENSOR, MemoryKind.PAGEABLE)
+            return Value(ValueKind.TENSOR, TensorMemory.PAGEABLE)
         if method == "pin_memory":
-            return Value(ValueKind.TENSOR, MemoryKind.PINNED)
-        place = MemoryKind.GPU if method == "cuda" else self.target_place(call)
+            return Value(ValueKind.TENSOR, TensorMemory.PINNED)
+        place = TensorMemory.GPU if method == "cuda" else self.target_place(call)
         if place is None:
             if owner is not None and owner.kind is ValueKind.TENSOR and _is_dtype(call):
                 return owner
             return None
-        if place is MemoryKind.GPU and method == "to" and self.cpu_only:
+        if place is TensorMemory.GPU and method == "to" and self.cpu_only:
             return None
         base = call.func.value if isinstance(call.func, ast.Attribute) else call.func
         is_model = (owner is not None and owner.kind is ValueKind.MODEL) or looks_like_model(base)
@@ -825,10 +825,10 @@ class Tensors:
             sure=owner is not None or is_model,
         )
 
-    def target_place(self, call: ast.Call) -> MemoryKind | None:
+    def target_place(self, call: ast.Call) -> TensorMemory | None:
         """Return where ``x.to(...)`` or ``x.cuda(...)`` moves x; None where it is no move or not known."""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
-            return MemoryKind.GPU
+            return TensorMemory.GPU
         target = call.args[0] if call.args else argument(call, "device")
         if isinstance(target, ast.Call) and getattr(target.func, "attr", "") == "type":
             target = getattr(target.func, "value", None)  # x.type(y.type())
@@ -879,7 +879,7 @@ class Tensors:
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             return _LIKELY_ON_GPU  # it moves with its model
         if name.startswith("torch.nn."):
-            return Value(ValueKind.MODEL, MemoryKind.PAGEABLE) if name[9:10].isupper() else None
+            return Value(ValueKind.MODEL, TensorMemory.PAGEABLE) if name[9:10].isupper() else None
         if name.startswith(("torch.load", "torch.optim", "torch.utils", "torch.backends", "torch.distributed",
                             "torch.jit", "torch.hub", "torch.is_", "torch.autograd.grad",
                             "torch.amp", "torch.no_grad", "torch.profiler", "torch.save")):  # fmt: skip
@@ -920,10 +920,10 @@ class Tensors:
         if pinned is not None:
             return Value(ValueKind.TENSOR, _pinning(call), maker=call, data=data, random=random)
         if self._default_on_gpu and name != "torch.from_numpy":
-            return Value(ValueKind.TENSOR, MemoryKind.GPU, maker=call, data=data, random=random)
+            return Value(ValueKind.TENSOR, TensorMemory.GPU, maker=call, data=data, random=random)
         if self._default_elsewhere:
             return _SOMEWHERE
-        return Value(ValueKind.TENSOR, MemoryKind.PAGEABLE, maker=call, data=data, random=random)
+        return Value(ValueKind.TENSOR, TensorMemory.PAGEABLE, maker=call, data=data, random=random)
 
 
 _MOVES = ("to", "cuda", "type")
@@ -958,13 +958,13 @@ def uploads_of(module: PythonModule) -> list[ast.Call]:
             value is not None
             and value.maker is call
             and value.kind is ValueKind.TENSOR
-            and (value.data and value.place is MemoryKind.GPU and not value.random)
+            and (value.data and value.place is TensorMemory.GPU and not value.random)
         ):
             uploads.append(call)
     for call, moved in moves_to_gpu(module):
         if moved is None or moved.kind is not ValueKind.TENSOR:
             continue
-        pageable = moved.place is MemoryKind.PAGEABLE and moved.data and not moved.random
+        pageable = moved.place is TensorMemory.PAGEABLE and moved.data and not moved.random
         if pageable and argument(call, "non_blocking") is None:
             uploads.append(call)
     return uploads
@@ -990,7 +990,11 @@ def indices_to_gpu(module: PythonModule) -> Iterator[ast.Subscript]:
         if not isinstance(node, ast.Subscript):
             continue
         whole = tensors[node.value]
-        if whole is None or whole.kind is not ValueKind.TENSOR or whole.place is not MemoryKind.GPU:
+        if (
+            whole is None
+            or whole.kind is not ValueKind.TENSOR
+            or whole.place is not TensorMemory.GPU
+        ):
             continue
         for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             value = tensors[part]
@@ -1008,9 +1012,9 @@ def stores_to_gpu(module: PythonModule) -> Iterator[ast.Assign]:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
             continue
         whole, value = tensors[node.targets[0].value], tensors[node.value]
-        if whole is None or whole.place is not MemoryKind.GPU or value is None:
+        if whole is None or whole.place is not TensorMemory.GPU or value is None:
             continue
-        if value.kind is ValueKind.TENSOR and value.place is MemoryKind.PAGEABLE and value.sure:
+        if value.kind is ValueKind.TENSOR and value.place is TensorMemory.PAGEABLE and value.sure:
             yield node
 
 
@@ -1022,7 +1026,7 @@ def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, V
             continue
         if module.name_of(call.func).startswith("torch."):
             continue
-        if tensors.target_place(call) is MemoryKind.GPU:
+        if tensors.target_place(call) is TensorMemory.GPU:
             yield call, tensors[call.func.value]
 
 
@@ -1059,13 +1063,13 @@ def _draws(call: ast.Call, name: str) -> bool:
     return name.startswith("numpy.random.") and not seeded
 
 
-def _pinning(maker: ast.Call) -> MemoryKind | None:
+def _pinning(maker: ast.Call) -> TensorMemory | None:
     """Return the memory in which a DataLoader hands out its batches, or a factory makes a tensor."""
     pinned = argument(maker, "pin_memory")
     if pinned is None:
-        return None if has_unknown_arguments(maker) else MemoryKind.PAGEABLE
+        return None if has_unknown_arguments(maker) else TensorMemory.PAGEABLE
     if isinstance(pinned, ast.Constant):
-        return MemoryKind.PINNED if pinned.value else MemoryKind.PAGEABLE
+        return TensorMemory.PINNED if pinned.value else TensorMemory.PAGEABLE
     return None
 
 
@@ -1084,7 +1088,7 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
         # One of the two has no value only where nothing is known: "cuda" if ... else None.
         known = first if first is not None else second
         is_gpu = (
-            known is not None and known.kind is ValueKind.DEVICE and known.place is MemoryKind.GPU
+            known is not None and known.kind is ValueKind.DEVICE and known.place is TensorMemory.GPU
         )
         # A loader that only some runs make is one where it is used, and so is its batch.
         is_loader = known is not None and known.kind in (ValueKind.LOADER, ValueKind.BATCH)
@@ -1095,7 +1099,7 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
             _LIKELY_GPU if {first.kind, second.kind} == {ValueKind.DEVICE, ValueKind.HOST} else None
         )
     if first.kind is ValueKind.DEVICE:
-        return first if first.place is MemoryKind.GPU else second
+        return first if first.place is TensorMemory.GPU else second
     place = first.place if first.place is second.place else None
     return replace(
         first,
@@ -1108,21 +1112,21 @@ def _either(first: Value | None, second: Value | None) -> Value | None:
 def _joined_operands(values: list[Value | None]) -> Value | None:
     """Return what an operation on *values* gives: a tensor where one of them is."""
     tensors = [v for v in values if v is not None and v.kind in (ValueKind.TENSOR, ValueKind.BATCH)]
-    if any(v.place is MemoryKind.GPU for v in tensors):
+    if any(v.place is TensorMemory.GPU for v in tensors):
         return (
             _ON_GPU
-            if any(v.sure and v.place is MemoryKind.GPU for v in tensors)
+            if any(v.sure and v.place is TensorMemory.GPU for v in tensors)
             else _LIKELY_ON_GPU
         )
     if tensors:
         # A tensor that the host made by its shape meets only others of the host, or numbers.
-        made = any(v.place is MemoryKind.PAGEABLE and v.maker and not v.data for v in tensors)
+        made = any(v.place is TensorMemory.PAGEABLE and v.maker and not v.data for v in tensors)
         known = made or (all(v.place is not None for v in tensors) and None not in values)
         tensors = [v for v in tensors if v.place is not None] if made else tensors
         makers = [v.maker for v in tensors if v.kind is ValueKind.TENSOR]
         return Value(
             ValueKind.TENSOR,
-            MemoryKind.PAGEABLE if known else None,
+            TensorMemory.PAGEABLE if known else None,
             # What is computed on the host of what was made there was made there, too.
             maker=makers[0]
             if known and None not in makers and len(makers) == len(tensors)
@@ -1155,7 +1159,7 @@ def _joined_elements(values: list[Value | None]) -> Value | None:
 def _output(model: Value, given: list[Value | None]) -> Value | None:
     """Return what a model gives for *given*."""
     tensors = [v for v in given if v is not None and v.kind in (ValueKind.TENSOR, ValueKind.BATCH)]
-    if model.place is MemoryKind.GPU or any(v.place is MemoryKind.GPU for v in tensors):
+    if model.place is TensorMemory.GPU or any(v.place is TensorMemory.GPU for v in tensors):
         return _ON_GPU if model.sure else _LIKELY_ON_GPU
     return Value(ValueKind.TENSOR, None)
 

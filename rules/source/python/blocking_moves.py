@@ -13,7 +13,7 @@ from gpuadvise.advisor.source.python.steps import (
     repeated_call_of,
     steps_of,
 )
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu
+from gpuadvise.advisor.source.python.tensors import TensorMemory, ValueKind, moves_to_gpu
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -48,7 +48,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             loop is not None
             and not generates(module, loop)
-            and moved.place is not MemoryKind.GPU
+            and moved.place is not TensorMemory.GPU
             and not _is_moved_by_trainer(module, call)
         ):
             moves.setdefault(loop, []).append(call)

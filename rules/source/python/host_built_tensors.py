@@ -14,7 +14,7 @@ from gpuadvise.advisor.source.python.steps import (
     works_on_gpu,
 )
 from gpuadvise.advisor.source.python.tensors import (
-    MemoryKind,
+    TensorMemory,
     ValueKind,
     filled_by_host,
     moves_to_gpu,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
-    from gpuadvise.advisor.source.python.steps import Steps
+    from gpuadvise.advisor.source.python.steps import StepLoops
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -42,7 +42,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             moved is None
             or moved.kind is not ValueKind.TENSOR
-            or moved.place is not MemoryKind.PAGEABLE
+            or moved.place is not TensorMemory.PAGEABLE
         ):
             continue
         made = moved.maker
@@ -75,7 +75,7 @@ def _is_empty(made: ast.Call) -> bool:
     )
 
 
-def _is_each_time(module: PythonModule, steps: Steps, call: ast.Call, made: ast.Call) -> bool:
+def _is_each_time(module: PythonModule, steps: StepLoops, call: ast.Call, made: ast.Call) -> bool:
     """Whether each round or call both makes the tensor and moves it."""
     if module.function_of(made) is not module.function_of(call):
         # made by a function that is called here

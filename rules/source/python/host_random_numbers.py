@@ -6,7 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import forward_of, is_test, steps_of
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.tensors import (
+    TensorMemory,
+    ValueKind,
+    moves_to_gpu,
+    tensors_of,
+)
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -35,7 +40,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             value is not None
             and value.maker is call
             and value.random
-            and (value.kind is ValueKind.TENSOR and value.place is MemoryKind.GPU)
+            and (value.kind is ValueKind.TENSOR and value.place is TensorMemory.GPU)
         ):
             moves.append(call)
     for node in module.nodes:
@@ -44,7 +49,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             index, whole = tensors[node.slice], tensors[node.value]
             is_random = index is not None and index.kind is ValueKind.ARRAY and index.random
             if is_random and whole is not None and whole.kind is ValueKind.TENSOR:
-                moves += [node] if whole.place is MemoryKind.GPU else []
+                moves += [node] if whole.place is TensorMemory.GPU else []
     for move in moves:
         in_step = steps.training_loop(move) is not None or (
             steps.is_repeated(move) and steps.runs_always(move)

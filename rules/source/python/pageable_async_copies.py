@@ -12,7 +12,7 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
 )
 from gpuadvise.advisor.source.python.tensors import (
-    MemoryKind,
+    TensorMemory,
     ValueKind,
     filled_by_host,
     moves_to_gpu,
@@ -42,7 +42,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     for call, moved in moves_to_gpu(module):
         said = argument(call, "non_blocking")
         asked = isinstance(said, ast.Constant) and said.value is True
-        if not asked or moved is None or moved.place is not MemoryKind.PAGEABLE or not moved.sure:
+        if not asked or moved is None or moved.place is not TensorMemory.PAGEABLE or not moved.sure:
             continue
         if moved.kind is ValueKind.BATCH:
             text = "Its loader hands out pageable memory"

@@ -14,7 +14,12 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
     where_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import MemoryKind, ValueKind, moves_to_gpu, tensors_of
+from gpuadvise.advisor.source.python.tensors import (
+    TensorMemory,
+    ValueKind,
+    moves_to_gpu,
+    tensors_of,
+)
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -81,7 +86,7 @@ def _widening(module: PythonModule, node: ast.expr) -> ast.expr | None:
             return None
         if node.func.attr in _WIDENS:
             value = tensors_of(module)[node.func.value]
-            if value is not None and value.place is MemoryKind.GPU:
+            if value is not None and value.place is TensorMemory.GPU:
                 return None
             widened = True
         elif node.func.attr not in (

@@ -9,12 +9,12 @@ import pytest
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.source.python.module import read_python
-from gpuadvise.advisor.source.python.tensors import MemoryKind, tensors_of
+from gpuadvise.advisor.source.python.tensors import TensorMemory, tensors_of
 from gpuadvise.advisor.source.text import source_text
 from gpuadvise.rules.source.lint import lint_python
 
 
-def place(code: str, name: str = "x") -> MemoryKind | None:
+def place(code: str, name: str = "x") -> TensorMemory | None:
     """Return where the last read of *name* in *code* finds its tensor."""
     module = read_python(source_text(f"import torch\n{code}\n".encode(), "flow.py"))
     tensors = tensors_of(module)
@@ -30,67 +30,70 @@ def place(code: str, name: str = "x") -> MemoryKind | None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("x = torch.zeros(3)\nx.cuda()", MemoryKind.PAGEABLE),
-        ("x = torch.zeros(3).cuda()\nx", MemoryKind.GPU),
-        ("x = torch.zeros(3, device='cuda:1')\nx", MemoryKind.GPU),
-        ("x = torch.zeros(3, pin_memory=True)\nx.cuda()", MemoryKind.PINNED),
+        ("x = torch.zeros(3)\nx.cuda()", TensorMemory.PAGEABLE),
+        ("x = torch.zeros(3).cuda()\nx", TensorMemory.GPU),
+        ("x = torch.zeros(3, device='cuda:1')\nx", TensorMemory.GPU),
+        ("x = torch.zeros(3, pin_memory=True)\nx.cuda()", TensorMemory.PINNED),
         ("x = torch.zeros(3, pin_memory=p).cuda\nx", None),
-        ("x = torch.zeros(3).pin_memory() + 0\nx.cuda()", MemoryKind.PAGEABLE),
-        ("d = 'cuda' if a else 'cpu'\nx = torch.ones(3, device=d)\nx", MemoryKind.GPU),
-        ("d = 0 if torch.cuda.is_available() else 'cpu'\nx = y.to(d)\nx", MemoryKind.GPU),
-        ("d = r % torch.cuda.device_count()\nx = y.to(d)\nx", MemoryKind.GPU),
-        ("d = torch.device(f'cuda:{r}')\nx = y.to(d)\nx", MemoryKind.GPU),
-        ("d = torch.cuda.current_device()\nx = y.to(d)\nx", MemoryKind.GPU),
-        ("x = y.to('cpu')\nx.cuda()", MemoryKind.PAGEABLE),
+        ("x = torch.zeros(3).pin_memory() + 0\nx.cuda()", TensorMemory.PAGEABLE),
+        ("d = 'cuda' if a else 'cpu'\nx = torch.ones(3, device=d)\nx", TensorMemory.GPU),
+        ("d = 0 if torch.cuda.is_available() else 'cpu'\nx = y.to(d)\nx", TensorMemory.GPU),
+        ("d = r % torch.cuda.device_count()\nx = y.to(d)\nx", TensorMemory.GPU),
+        ("d = torch.device(f'cuda:{r}')\nx = y.to(d)\nx", TensorMemory.GPU),
+        ("d = torch.cuda.current_device()\nx = y.to(d)\nx", TensorMemory.GPU),
+        ("x = y.to('cpu')\nx.cuda()", TensorMemory.PAGEABLE),
         ("x = y.to(torch.float16)\nx.cuda()", None),
-        ("x = torch.zeros(3).to(torch.float16)\nx.cuda()", MemoryKind.PAGEABLE),
-        ("g = torch.zeros(3).cuda()\nx = y.to(g)\nx", MemoryKind.GPU),
-        ("g = torch.zeros(3).cuda()\nx = torch.ones_like(g)\nx", MemoryKind.GPU),
+        ("x = torch.zeros(3).to(torch.float16)\nx.cuda()", TensorMemory.PAGEABLE),
+        ("g = torch.zeros(3).cuda()\nx = y.to(g)\nx", TensorMemory.GPU),
+        ("g = torch.zeros(3).cuda()\nx = torch.ones_like(g)\nx", TensorMemory.GPU),
         (
             "g = torch.zeros(3).cuda()\nx = torch.empty_like(g, device='cpu')\nx",
-            MemoryKind.PAGEABLE,
+            TensorMemory.PAGEABLE,
         ),
-        ("x, y = torch.ones(3), torch.ones(3).cuda()\nx", MemoryKind.PAGEABLE),
-        ("x, *y = torch.ones(3).cuda()\nx", MemoryKind.GPU),
-        ("x = y = torch.ones(3).cuda()\nx", MemoryKind.GPU),
-        ("x: object = torch.ones(3).cuda()\nx", MemoryKind.GPU),
-        ("x = torch.ones(3)\nx += torch.ones(3).cuda()\nx", MemoryKind.GPU),
+        ("x, y = torch.ones(3), torch.ones(3).cuda()\nx", TensorMemory.PAGEABLE),
+        ("x, *y = torch.ones(3).cuda()\nx", TensorMemory.GPU),
+        ("x = y = torch.ones(3).cuda()\nx", TensorMemory.GPU),
+        ("x: object = torch.ones(3).cuda()\nx", TensorMemory.GPU),
+        ("x = torch.ones(3)\nx += torch.ones(3).cuda()\nx", TensorMemory.GPU),
         ("x = torch.ones(3)\nif a:\n    x = x.cuda()\nx", None),
-        ("x = torch.ones(3)\nif a:\n    x = x.cuda()\nelse:\n    x = x.cuda()\nx", MemoryKind.GPU),
-        ("x = torch.ones(3)\nif a:\n    x = x.cuda()\n    raise b\nx", MemoryKind.PAGEABLE),
+        (
+            "x = torch.ones(3)\nif a:\n    x = x.cuda()\nelse:\n    x = x.cuda()\nx",
+            TensorMemory.GPU,
+        ),
+        ("x = torch.ones(3)\nif a:\n    x = x.cuda()\n    raise b\nx", TensorMemory.PAGEABLE),
         ("if a:\n    x = 1\nelif b:\n    x = torch.ones(3).cuda()\nx", None),
-        ("x = torch.ones(3)\nfor i in a:\n    x = x.cuda()\n    b(x)", MemoryKind.GPU),
+        ("x = torch.ones(3)\nfor i in a:\n    x = x.cuda()\n    b(x)", TensorMemory.GPU),
         ("x = torch.ones(3)\nfor i in a:\n    b(x)\n    x = x.cuda()", None),
-        ("while a:\n    x = torch.ones(3).cuda()\nx", MemoryKind.GPU),
-        ("try:\n    x = torch.ones(3).cuda()\nexcept E:\n    raise\nx", MemoryKind.GPU),
+        ("while a:\n    x = torch.ones(3).cuda()\nx", TensorMemory.GPU),
+        ("try:\n    x = torch.ones(3).cuda()\nexcept E:\n    raise\nx", TensorMemory.GPU),
         (
             "match a:\n    case 1:\n        x = torch.ones(3).cuda()\n    case _:\n        b()\nx",
             None,
         ),
-        ("with a as b:\n    x = torch.ones(3).cuda()\nx", MemoryKind.GPU),
-        ("def f(x):\n    return x\nf(torch.ones(3).cuda())", MemoryKind.GPU),
+        ("with a as b:\n    x = torch.ones(3).cuda()\nx", TensorMemory.GPU),
+        ("def f(x):\n    return x\nf(torch.ones(3).cuda())", TensorMemory.GPU),
         ("def f(x):\n    return x\nf(torch.ones(3).cuda())\nf(torch.ones(3))", None),
-        ("def f(a, x=None):\n    return x\nf(1, x=torch.ones(3).cuda())", MemoryKind.GPU),
-        ("def f():\n    return torch.ones(3).cuda()\nx = f()\nx", MemoryKind.GPU),
-        ("def f():\n    return 1, torch.ones(3).cuda()\na, x = f()\nx", MemoryKind.GPU),
-        ("x = [torch.ones(3).cuda() for _ in a]\nx", MemoryKind.GPU),
-        ("x = torch.stack([torch.ones(3).cuda()])\nx", MemoryKind.GPU),
-        ("x = {'a': torch.ones(3).cuda()}['a']\nx", MemoryKind.GPU),
-        ("x = (y := torch.ones(3).cuda())\nx", MemoryKind.GPU),
-        ("m = torch.nn.Linear(3, 3).cuda()\nx = m(y)\nx", MemoryKind.GPU),
-        ("class M(torch.nn.Module): ...\nm = M().to('cuda')\nx = m(y)\nx", MemoryKind.GPU),
-        ("torch.set_default_device('cuda')\nx = torch.ones(3)\nx", MemoryKind.GPU),
+        ("def f(a, x=None):\n    return x\nf(1, x=torch.ones(3).cuda())", TensorMemory.GPU),
+        ("def f():\n    return torch.ones(3).cuda()\nx = f()\nx", TensorMemory.GPU),
+        ("def f():\n    return 1, torch.ones(3).cuda()\na, x = f()\nx", TensorMemory.GPU),
+        ("x = [torch.ones(3).cuda() for _ in a]\nx", TensorMemory.GPU),
+        ("x = torch.stack([torch.ones(3).cuda()])\nx", TensorMemory.GPU),
+        ("x = {'a': torch.ones(3).cuda()}['a']\nx", TensorMemory.GPU),
+        ("x = (y := torch.ones(3).cuda())\nx", TensorMemory.GPU),
+        ("m = torch.nn.Linear(3, 3).cuda()\nx = m(y)\nx", TensorMemory.GPU),
+        ("class M(torch.nn.Module): ...\nm = M().to('cuda')\nx = m(y)\nx", TensorMemory.GPU),
+        ("torch.set_default_device('cuda')\nx = torch.ones(3)\nx", TensorMemory.GPU),
         ("x = torch.as_tensor(y)\nx.cuda()", None),
         ("x = torch.ones(3, **o)\nx.cuda()", None),
-        ("T = torch.cuda.FloatTensor\nx = T(3, 3)\nx", MemoryKind.GPU),
-        ("x = y.cuda().cpu()\nx", MemoryKind.PAGEABLE),
-        ("x = torch.nn.functional.relu(torch.ones(3).cuda())\nx", MemoryKind.GPU),
-        ("x = torch.autograd.Variable(torch.ones(3).cuda())\nx", MemoryKind.GPU),
-        ("x = torch.ones(3).cuda()[1:2, a]\nx", MemoryKind.GPU),
-        ("x = -torch.ones(3).cuda()\nx", MemoryKind.GPU),
+        ("T = torch.cuda.FloatTensor\nx = T(3, 3)\nx", TensorMemory.GPU),
+        ("x = y.cuda().cpu()\nx", TensorMemory.PAGEABLE),
+        ("x = torch.nn.functional.relu(torch.ones(3).cuda())\nx", TensorMemory.GPU),
+        ("x = torch.autograd.Variable(torch.ones(3).cuda())\nx", TensorMemory.GPU),
+        ("x = torch.ones(3).cuda()[1:2, a]\nx", TensorMemory.GPU),
+        ("x = -torch.ones(3).cuda()\nx", TensorMemory.GPU),
     ],
 )
-def test_where_a_tensor_is(code: str, expected: MemoryKind | None) -> None:
+def test_where_a_tensor_is(code: str, expected: TensorMemory | None) -> None:
     assert place(code) == expected
 
 
@@ -105,12 +108,12 @@ class A:
         x = self.kept
         return x
 """
-    assert place(code) is MemoryKind.GPU
+    assert place(code) is TensorMemory.GPU
 
 
 def test_a_device_by_its_name_is_a_gpu_unless_the_file_says_cpu() -> None:
     loop = "for y in loader:\n    x = y.to(args.device)\n    model(x).backward()\n    opt.step()"
-    assert place(loop) is MemoryKind.GPU
+    assert place(loop) is TensorMemory.GPU
     assert place(f"device = 'cpu'\n{loop}") is None
 
 
