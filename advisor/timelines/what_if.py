@@ -176,7 +176,7 @@ def _savings(
 def _copying_changes(timeline: Timeline, named: set[Change]) -> Iterator[WhatIf]:
     """Yield what copies take beside no kernel, where much of the run is that and nothing *named* says so."""
     exposed, steady = timeline.account.copies_ns, timeline.account.steady_ns
-    if named & _ABOUT_COPIES or exposed < HOST_BOUND_IDLE * steady:
+    if named & _ABOUT_COPIES or exposed <= HOST_BOUND_IDLE * steady:
         return
     yield WhatIf(
         change=Change.AVOID_COPIES,

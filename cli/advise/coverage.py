@@ -135,7 +135,7 @@ def _did_not_run(report: Report) -> bool:
 _MOST_PROFILED = 3
 # What the report of a launch makes known; a test compares this with a recorded one.
 FROM_A_PROFILE = frozenset({
-    "active_threads", "device", "faster_launches", "fp64_ratio", "grid", "kernel", "launch", "launched", "launches",
+    "active_threads", "bank_efficiency", "device", "faster_launches", "fp64_ratio", "grid", "kernel", "launch", "launched", "launches",
     "limiter", "link", "memory_bandwidth", "occupancy", "persisting_l2", "profile", "registers",
     "sector_efficiency", "sm_count", "spill_requests", "stalls",
 })  # fmt: skip

@@ -30,6 +30,7 @@ from gpuadvise.cli.engines import chosen_engine, with_lost
 from gpuadvise.cli.exits import threshold
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.not_judged import of_tests
+from gpuadvise.cli.options import EngineOptions
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import among, selected
@@ -101,7 +102,7 @@ class Call:
             snapshot=given.get("snapshot"),
             environment=bool(given.get("environment")),
             reminders=bool(given.get("all_findings")),
-            engine=chosen_engine(given["engine"]),
+            engine=chosen_engine(given.get("engine", EngineOptions())),
         )
         live = evidence.device is not None or evidence.snapshot is not None
         if not (

@@ -559,7 +559,7 @@ def test_a_bound_says_how_it_was_worked_out(page: str, moved: str, how: str, cli
     ("group", "how"),
     [
         ("pairs-5", "stores move 32 bytes for 4 used, times 2 for lanes far apart in DRAM"),
-        ("pairs-3", "loads move 32 bytes for 4 used"),
+        ("pairs-3", "DRAM bytes / needed bytes = 1.85 GiB / 144 MiB, times 2.33 for lanes far apart in DRAM"),
         ("textbook", "sectors moved / sectors needed = 1 / 0.25"),
         ("textbook-2", "loads move 32 bytes for 4.55 used, times the 92.8 % that L1 does not hold"),
     ],

@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from simulated_gpu import PEER_RATE, STAGED_RATE, SimulatedGpu
 
+from gpuadvise.advisor.backends import choose
 from gpuadvise.advisor.backends.choose import Choice, Depth
 from gpuadvise.advisor.backends.measure import calls
 from gpuadvise.advisor.catalogue import find
@@ -18,11 +19,8 @@ from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.gpu import Gpu, Identity
 from gpuadvise.advisor.telemetry import Process, ProcessKind, Telemetry
 from gpuadvise.advisor.transfers.links import link_model_from_json
-from gpuadvise.cli.bandwidth import command as bandwidth
 from gpuadvise.cli.devices import cuda_ordinal, live_gpu
 from gpuadvise.cli.measure import command
-from gpuadvise.cli.overlap import command as overlap
-from gpuadvise.cli.roofline import command as roofline
 from gpuadvise.cli.schema import bundled
 
 CHOOSE = "gpuadvise.advisor.backends.choose.choose"
@@ -137,8 +135,7 @@ def test_what_is_saved_is_used_and_said(cli, gpu, monkeypatch, tmp_path) -> None
         assert "Saved for this GPU in " in ran.err
     here = live(0)
     here = here._replace(device=replace(here.device, origin=Origin.LIVE))
-    for module in (overlap, bandwidth, roofline):
-        monkeypatch.setattr(module, "choose", lambda **given: here)
+    monkeypatch.setattr(choose, "choose", lambda **given: here)
     work = ("overlap", "--h2d", "64MiB", "--kernel", "1ms")
     roof = ("roofline", "--flops", "1TFLOP", "--bytes", "1GB", "--dtype", "bf16")
     for line in (work, ("bandwidth",), roof):
