@@ -192,7 +192,7 @@ def _store(address: str) -> tuple[Any, str]:
     except ImportError:
         raise Unavailable(
             f"{scheme}:// needs the packages fsspec and {package}.",
-            hint="Install them: pip install 'gpuadvise[remote]'.",
+            hint=f"Install them: pip install fsspec {package}.",
         ) from None
     getLogger(package).addHandler(NullHandler())  # what it tells would stand among our lines
     asked: tuple[Any, str] = _asked(lambda: url_to_fs(address, **_options(scheme)))
