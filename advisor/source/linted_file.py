@@ -17,7 +17,8 @@ class LintedFile:
     *unparsed* is syntax that the parser does not know, *dropped* are branches of conditional
     compilation that cannot stand beside the one that was read. A file of *hip* is written for
     another vendor's compiler, and nothing was checked. *not_understood* says that kernels may
-    stand where the parser could not follow.
+    stand where the parser could not follow; *no_gpu_code*, that nothing in it is for a GPU, as in a file of
+    comments or one that names no library that lint knows.
     """
 
     file: str
@@ -28,3 +29,4 @@ class LintedFile:
     dropped: tuple[SourceRange, ...] = ()
     hip: bool = False
     not_understood: bool = False
+    no_gpu_code: bool = False

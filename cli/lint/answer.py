@@ -304,6 +304,8 @@ def _blocks(
     unjudged = sum(map(_is_unjudged, read))
     if unjudged == len(read):
         words = "nothing was judged"
+    elif all(source.linted.no_gpu_code for source in read):
+        words = _NO_GPU_CODE
     elif unjudged:
         words = f"{words or _CLEAN}; {plural(unjudged, 'file')} not judged"
     elif not whole:
@@ -312,6 +314,9 @@ def _blocks(
 
 
 _CLEAN = "no fault that the source alone proves"
+_NO_GPU_CODE = (
+    "no function of CUDA and nothing of PyTorch, CuPy, Numba or Triton, so nothing was judged"
+)
 
 
 def _is_unjudged(source: SourceFile) -> bool:

@@ -74,7 +74,7 @@ def lint_python(
     text = source_text(data.removeprefix(b"\xef\xbb\xbf"), file)
     selected = _chosen(PYTHON_RULES, select, ignore)
     if not names_gpu_library(text.content):
-        return _linted(text, (), selected)
+        return replace(_linted(text, (), selected), no_gpu_code=True)
     from gpuadvise.advisor.source.python.module import read_python
 
     with _no_collection():
@@ -130,7 +130,8 @@ def _linted_cuda(text: SourceText, selected: frozenset[str], build: Build) -> Li
         unparsed=tuple(_unread(facts)),
         dropped=facts.preprocessed.dropped,
     )
-    return replace(file, not_understood=_hides_kernels(facts))
+    no_code = not facts.functions and not file.unparsed
+    return replace(file, not_understood=_hides_kernels(facts), no_gpu_code=no_code)
 
 
 _KERNEL = b"__global__"
