@@ -572,6 +572,23 @@ def test_a_bound_names_the_formula_of_its_case(group: str, how: str, cli, tmp_pa
     assert f"the most: {how};" in ran.out
 
 
+def test_a_launch_that_was_profiled_is_possible(cli, tmp_path: Path) -> None:
+    """Some compilers let a kernel have more static shared memory than nvcc does, and it runs."""
+    packed = Path(__file__).parents[1] / "truth" / "recorded" / "textbook.raw.csv.xz"
+    names, units, first, *_ = csv.reader(io.StringIO(lzma.decompress(packed.read_bytes()).decode()))
+    column = names.index("launch__shared_mem_per_block_static")
+    first[column] = {"Kbyte/block": "50.5", "byte/block": "50500"}[units[column]]
+    report = tmp_path / "report.csv"
+    with report.open("w", newline="") as file:
+        csv.writer(file).writerows([names, units, first])
+    answer = json.loads(cli("advise", str(report), "--json").out)
+    assert "impossible-launch" not in {finding["rule"] for finding in answer["findings"]}
+    alone = cli(
+        "advise", "--gpu", "h200", "--block", "256", "--regs", "32", "--smem", "50500", "--json"
+    )
+    assert "impossible-launch" in {finding["rule"] for finding in json.loads(alone.out)["findings"]}
+
+
 def test_kernels_are_ranked_by_the_time_they_can_save(stdin, cli) -> None:
     def kernel(name: str, stride: int, time: str) -> dict[str, object]:
         access = {"name": "a", "word": 4, "stride": stride}

@@ -18,6 +18,7 @@ from gpuadvise.rules.sources import guide
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.code import LaunchBounds
+    from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.launch import Launch
 
@@ -34,9 +35,15 @@ _DOUBT = "; such a cut mostly spills: compile and look"
 
 
 def check(
-    device: Device, launch: Launch, launched: Occupancy, launch_bounds: LaunchBounds | None = None
+    device: Device,
+    launch: Launch,
+    launched: Occupancy,
+    launch_bounds: LaunchBounds | None = None,
+    profile: KernelProfile | None = None,
 ) -> Verdict:
-    """Advise when a limit of the device forbids the launch."""
+    """Advise when a limit of the device forbids the launch; one that was profiled has run."""
+    if profile is not None and profile.elapsed_cycles is not None:
+        return PASSED
     fault = launched.fault
     if fault is None and launch.registers is None and not _bounded(launch, launch_bounds):
         most = replace(launch, registers=device.limits.max_registers_per_thread)
