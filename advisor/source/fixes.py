@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.language import syntax_tree
 from gpuadvise.advisor.source.preprocessor import preprocessed
 from gpuadvise.advisor.source.text import source_text
 from gpuadvise.advisor.source.tree import parse
@@ -75,7 +76,7 @@ def _reads_as_well(before: bytes, after: bytes, *, python: bool) -> bool:
 def _meaning(data: bytes) -> str | None:
     """Return the tree of Python, but for the keywords that edits add; None where it has none."""
     try:
-        tree = ast.parse(data)
+        tree = syntax_tree(data)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 node.keywords = [k for k in node.keywords if k.arg not in _ADDED]

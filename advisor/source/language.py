@@ -83,6 +83,10 @@ def _tree_of(data: bytes) -> ast.Module:
     return syntax_tree(source_text(data.removeprefix(_MARK), _UNNAMED).content)
 
 
+# What Python says of a coding line that names a codec of some package, which reads UTF-8 and rewrites it.
+_OF_A_PACKAGE = "unknown encoding"
+
+
 def syntax_tree(content: bytes) -> ast.Module:
     """Return the tree of a Python file.
 
@@ -94,7 +98,12 @@ def syntax_tree(content: bytes) -> ast.Module:
     with warnings.catch_warnings():
         # What the compiler thinks of odd escapes in a user's file is not our business.
         warnings.simplefilter("ignore")
-        return ast.parse(content)
+        try:
+            return ast.parse(content)
+        except SyntaxError as fault:
+            if not fault.msg.startswith(_OF_A_PACKAGE):
+                raise
+            return ast.parse(content.decode())
 
 
 def _most_parts(content: bytes) -> int:

@@ -18,6 +18,14 @@ MANY = 100_000
 HOST = "__global__ void k(int);\nint main() { k<<<1, 32>>>(1); cudaGetLastError(); "
 
 
+def test_a_codec_of_some_package_hides_nothing() -> None:
+    """Such a codec rewrites the file as Python imports it, and what it rewrites is UTF-8."""
+    program = "# -*- coding: future_fstrings -*-\nimport torch\nx = torch.ones(3).cuda()  # é\n"
+    loop = "for i in range(10):\n    print('é', x.sum().item())\n"
+    (found,) = lint_python((program + loop).encode(), "a.py").diagnostics
+    assert (found.rule, found.where.line, found.where.column) == ("hidden-synchronizations", 5, 16)
+
+
 @pytest.mark.parametrize(
     "text",
     [
