@@ -20,6 +20,7 @@ class LaunchSet(StrEnum):
     SIXTH = "recorded launches and blind sets 2 to 6"
     SEVENTH = "recorded launches and blind sets 2 to 7"
     EIGHTH = "recorded launches and blind sets 2 to 8"
+    NINTH = "recorded launches and blind sets 2 to 9"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

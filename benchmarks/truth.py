@@ -21,6 +21,7 @@ from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.profiles.launch_facts import profiled_facts
 from gpuadvise.advisor.profiles.ncu_file import read_profiles
+from gpuadvise.advisor.profiles.report_launches import ReportLaunches
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Priority
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
+    from gpuadvise.advisor.facts.report_launches import PassChain
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Report
 
@@ -110,6 +112,7 @@ class Launch:
     profile: KernelProfile
     code: Any
     alike: int
+    pass_chain: PassChain | None = None
 
 
 def launches(folder: Path, form: str) -> Iterator[Launch]:
@@ -121,9 +124,15 @@ def launches(folder: Path, form: str) -> Iterator[Launch]:
             file.flush()
             read = list(read_profiles(file.name))
         shapes = Counter((p.kernel, p.grid, p.block) for p, _ in read)
+        together = ReportLaunches()
+        for profile, _ in read:
+            together.add(group, profile)
         for number, (profile, code) in enumerate(read):
             alike = shapes[profile.kernel, profile.grid, profile.block]
-            yield Launch(key=(group, number), profile=profile, code=code, alike=alike)
+            chain = together.chain(group, profile)
+            yield Launch(
+                key=(group, number), profile=profile, code=code, alike=alike, pass_chain=chain
+            )
 
 
 def judged(launch: Launch) -> Report:
@@ -132,7 +141,13 @@ def judged(launch: Launch) -> Report:
         device = find(launch.profile.device or DEVICE)
     except BadInput:
         device = find(DEVICE)
-    facts = profiled_facts(launch.profile, launch.code, device, launches=launch.alike)
+    facts = profiled_facts(
+        launch.profile,
+        launch.code,
+        device,
+        launches=launch.alike,
+        pass_chain=launch.pass_chain,
+    )
     return run(RULES, facts)
 
 
@@ -143,7 +158,10 @@ def loud_rules(report: Report) -> list[str]:
 
 def labelled(rule: Rule) -> str:
     """Return what labels call *rule*: those of a rule that became several name the former one."""
-    return rule.formerly or rule.id
+    return _LABELLED.get(rule.id) or rule.formerly or rule.id
+
+
+_LABELLED = {"unfused-pass": "fused-passes"}  # the readers' word for the fault
 
 
 def scored(recorded: Iterable[Launch], known: Mapping[tuple[str, int], Label]) -> Score:

@@ -52,6 +52,7 @@ class GainKind(StrEnum):
     KERNEL_TIME = "kernel time"
     KERNEL_THROUGHPUT = "kernel throughput"
     PAIR_TIME = "time of both launches"
+    CHAIN_TIME = "time of these launches"
     GLOBAL_TRAFFIC = "global memory traffic"
     ARITHMETIC_TIME = "arithmetic time"
     SHARED_MEMORY_TIME = "shared-memory time"

@@ -388,6 +388,18 @@ HANDOVER = KeyTable(
     },
 )
 
+PASS_CHAIN = KeyTable(
+    launched.PassChain,
+    {
+        "kernels": Key("kernels", v.texts),
+        "array": Key("array_bytes", v.size),
+        "bytes": Key("bytes", v.size),
+        "most_bytes": Key("most_bytes", v.size),
+        "time": Key("seconds", v.seconds),
+        "longest": Key("longest_seconds", v.seconds),
+    },
+)
+
 OTHER_LAUNCH = KeyTable(
     launched.OtherLaunch,
     {

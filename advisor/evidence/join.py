@@ -75,6 +75,7 @@ def joined_launches(
             launch.launches,
             beside.given,
             handover=together.handover(launch.file, profile, launch.numbers),
+            pass_chain=together.chain(launch.file, profile, launch.numbers),
             faster_launches=together.faster(launch.file, profile),
         )
         if beside.source is not None:

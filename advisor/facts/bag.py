@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.ranks import RankWaits
-    from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
+    from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch, PassChain
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Transfer, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -218,6 +218,14 @@ class Facts:
         toml="""
         # What the launch just before it wrote and this one passes over; `times` in the report, one after the other.
         handover = { kernel = "gemm", bytes = "256MB", writes = "256MB", time = "120us", before_reads = "64MB", before_time = "400us", reads_beside = "4KiB", times = 12 }
+        """,
+    )
+    pass_chain: PassChain | None = fact(
+        "Give a report with all metrics of launches in a row: `ncu --set full -o report ./app`, then --ncu report.ncu-rep, or its raw page as CSV.",
+        read=keys.PASS_CHAIN,
+        toml="""
+        # Launches in a row that each pass once over arrays of one size; bytes and times of all, and of the largest.
+        pass_chain = { kernels = ["scale", "square", "step"], array = "64MB", bytes = "600MB", most_bytes = "256MB", time = "150us", longest = "60us" }
         """,
     )
     faster_launches: tuple[OtherLaunch, ...] | None = fact(

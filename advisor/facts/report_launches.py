@@ -40,6 +40,23 @@ class Handover:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassChain:
+    """Launches in a row, *kernels*, that each pass once over arrays of *array_bytes*, with their traffic and times together."""
+
+    kernels: tuple[str, ...]
+    array_bytes: float
+    bytes: float  # that all of them load and store
+    most_bytes: float  # that one of them does
+    seconds: float  # of all of them
+    longest_seconds: float  # of one of them
+
+    @property
+    def bound(self) -> float:
+        """How many times as fast as all of them one kernel may be: it takes as long as the longest, or moves as much as that which moves most."""
+        return max(self.seconds / self.longest_seconds, self.bytes / self.most_bytes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherLaunch:
     """A launch of the same kernel that does the same work otherwise: its shape and its time."""
 

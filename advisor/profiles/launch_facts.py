@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
+    from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch, PassChain
 
 
 def profiled_facts(
@@ -24,11 +24,12 @@ def profiled_facts(
     given: Facts | None = None,
     *,
     handover: Handover | None = None,
+    pass_chain: PassChain | None = None,
     faster_launches: tuple[OtherLaunch, ...] | None = None,
 ) -> Facts:
     """Return what *profile* and *code* say of *launches* alike, beside what was *given*.
 
-    *handover* and *faster_launches* are what other launches of the report say of this one.
+    *handover*, *pass_chain* and *faster_launches* are what other launches of the report say of this one.
     """
     base = given or Facts()
     facts = replace(
@@ -40,6 +41,7 @@ def profiled_facts(
         profile=profile,
         launches=launches,
         handover=handover or base.handover,
+        pass_chain=pass_chain or base.pass_chain,
         faster_launches=base.faster_launches if faster_launches is None else faster_launches,
         work=base.work or profile.work,
     )

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import base_name, library_of
-from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
-from gpuadvise.advisor.thresholds import number
+from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch, PassChain
+from gpuadvise.advisor.thresholds import LaunchSet, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +62,27 @@ _LEAST_BUSY = number(
     "device memory that a pass keeps busy",
     "share of its peak",
     "our judgement: below, something else than its bytes takes its time",
+)
+# Launches in a row over arrays of one size may be that by chance, or versions of each other: not three of different names.
+_SHORTEST_CHAIN = number(
+    3,
+    "launches in a row that pass over arrays of one size",
+    "",
+    "our judgement: two are often alike by chance",
+    LaunchSet.NINTH,
+)
+_LONGEST_CHAIN = 64  # launches that are looked at in either direction
+_MOST_ARRAYS = number(
+    6,
+    "arrays that a pass loads, at most",
+    "",
+    "our judgement: an optimiser's step loads four",
+)
+_OF_A_SUM = number(
+    0.05,
+    "bytes that a sum over an array writes, at most",
+    "per byte of the array",
+    "our judgement",
 )
 # Those whose passes their caller can join: of the others two passes are steps of one call.
 _JOINED_BY_CALLERS = ("PyTorch", "CuPy", "XLA", "torch.compile")
@@ -120,6 +141,23 @@ class ReportLaunches:
         if before is None:
             return None
         return _handed_over(before, profile, sum(launch is before for launch in earlier))
+
+    def chain(
+        self, file: str, profile: KernelProfile, numbers: Iterable[int] = ()
+    ) -> PassChain | None:
+        """Return the launches in a row around *profile* that pass over arrays of one size; None where they are too few."""
+        at = next(iter(numbers), profile.number)
+        size = _size_of_arrays(profile)
+        if at is None or size is None:
+            return None
+        links = [profile]
+        for step in (-1, 1):
+            for distance in range(1, _LONGEST_CHAIN):
+                link = self._by_number.get((file, at + step * distance))
+                if link is None or not _passes_over(link, size) or link.device != profile.device:
+                    break
+                links.insert(0, link) if step < 0 else links.append(link)
+        return _chained(links)
 
     def faster(self, file: str, profile: KernelProfile) -> tuple[OtherLaunch, ...]:
         """Return the launches of the same kernel and work in other shapes or versions that took less time, the fastest first.
@@ -186,6 +224,55 @@ def _handed_over(before: KernelProfile, profile: KernelProfile, times: int) -> H
         before_read_bytes=before.dram_read or 0.0,
         before_seconds=before.seconds,
         times=times,
+    )
+
+
+def _size_of_arrays(profile: KernelProfile) -> float | None:
+    """Return the bytes of the arrays that *profile* passes over; None where it is no mere pass."""
+    stored, loaded = _used(profile.global_stores), _used(profile.global_loads)
+    if stored is None or loaded is None:
+        return None
+    size = loaded if stored <= _OF_A_SUM * loaded else stored
+    return size if _passes_over(profile, size) else None
+
+
+def _passes_over(profile: KernelProfile, size: float) -> bool:
+    """Return whether a launch loads arrays of *size* bytes once each and stores one, or a sum over them, and computes little."""
+    stored, loaded = _used(profile.global_stores), _used(profile.global_loads)
+    if stored is None or loaded is None or size < _LEAST_BYTES or not profile.seconds:
+        return False
+    arrays = round(loaded / size)
+    if not 1 <= arrays <= _MOST_ARRAYS or abs(loaded - arrays * size) > _SAME * loaded:
+        return False
+    if stored > _OF_A_SUM * size and abs(stored - size) > _SAME * size:
+        return False
+    if any(profile.tensor_operations.values()) or profile.global_reductions.requests:
+        return False
+    if max(profile.dram_busy or 0.0, profile.l2_busy or 0.0) < _LEAST_BUSY:
+        return False
+    per_word = (profile.instructions or math.inf) * _LANES / (loaded / _WORD)
+    return per_word <= _COMPUTING and _joined_by_callers(profile.kernel)
+
+
+def _chained(links: list[KernelProfile]) -> PassChain | None:
+    """Return *links* as a chain, where they are enough, two of them store what others may load, and none is another's version."""
+    stems = [_stem(link.kernel) for link in links if library_of(link.kernel) is None]
+    stored = [_used(link.global_stores) or 0.0 for link in links]
+    arrays = [size for size in stored if size > _OF_A_SUM * max(stored)]
+    if len(links) < _SHORTEST_CHAIN or len(arrays) < 2 or len(set(stems)) < len(stems):
+        return None
+    moved = [
+        (_used(link.global_loads) or 0.0) + written
+        for link, written in zip(links, stored, strict=True)
+    ]
+    seconds = [link.seconds or 0.0 for link in links]
+    return PassChain(
+        kernels=tuple(link.kernel for link in links),
+        array_bytes=max(arrays),
+        bytes=sum(moved),
+        most_bytes=max(moved),
+        seconds=sum(seconds),
+        longest_seconds=max(seconds),
     )
 
 

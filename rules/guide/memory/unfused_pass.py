@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import base_name
-from gpuadvise.advisor.prose import plural, quoted
+from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
@@ -15,7 +15,7 @@ from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.facts.report_launches import Handover
+    from gpuadvise.advisor.facts.report_launches import Handover, PassChain
 
 AGAIN = number(
     2,
@@ -33,8 +33,23 @@ PAIR_WORTHWHILE = number(
 )
 
 
-def check(handover: Handover | None = None, profile: KernelProfile | None = None) -> Verdict:
-    """Advise to let the launch before do what this one does with its results."""
+LOUD_CHAIN = number(
+    4,
+    "launches in a row that pass over arrays of one size",
+    "for a loud finding",
+    "of 9 such chains of 3 in the labelled sets 2 were of one computation, both of 4 and more were",
+    LaunchSet.NINTH,
+)
+
+
+def check(
+    handover: Handover | None = None,
+    pass_chain: PassChain | None = None,
+    profile: KernelProfile | None = None,
+) -> Verdict:
+    """Advise to let the launch before do what this one does with its results, or one kernel what a chain of passes does."""
+    if pass_chain is not None and pass_chain.bound >= PAIR_WORTHWHILE:
+        return _joined(pass_chain)
     if handover is None:
         counted = profile is not None and None not in (
             profile.dram_read,
@@ -72,6 +87,35 @@ def check(handover: Handover | None = None, profile: KernelProfile | None = None
     )
 
 
+def _joined(chain: PassChain) -> Advice:
+    names = and_list(list(dict.fromkeys(quoted(base_name(kernel)) for kernel in chain.kernels)))
+    return Advice(
+        message=(
+            f"{plural(len(chain.kernels), 'launch', 'launches')} in a row ({names}) each pass once over arrays of "
+            f"{show_bytes(round(chain.array_bytes))} and compute little: together {show_seconds(chain.seconds)}, the longest "
+            f"{show_seconds(chain.longest_seconds)}."
+        ),
+        action=_JOIN,
+        evidence=(
+            derived("launches in a row", len(chain.kernels), "launches"),
+            profiled("bytes that they load and store", chain.bytes, "bytes"),
+            profiled("bytes of the one that moves most", chain.most_bytes, "bytes"),
+            profiled("time of all", chain.seconds, "s"),
+            profiled("time of the longest", chain.longest_seconds, "s"),
+        ),
+        gain=Gain(
+            kind=GainKind.CHAIN_TIME,
+            upper_bound=chain.bound,
+            how="the larger of time of all / time of the longest, and bytes of all / bytes of the one that moves most",
+        ),
+        priority=None if len(chain.kernels) >= LOUD_CHAIN else Priority.LOW,
+    )
+
+
+_JOIN = (
+    "If they work on the same arrays, do all of it in one kernel while the values are in registers: torch.compile, jax.jit "
+    "and cupy.fuse write it, and a library may have it (fused optimizers, softmax). It leaves out what they write for each other."
+)
 _FUSE = (
     "Do it while the values are in registers: as the epilogue of a product (bias, scale, activation: cublasLt, CUTLASS), "
     "as one kernel for a chain of operations on elements (torch.compile, jax.jit, cupy.fuse), or let the launch before "
@@ -87,11 +131,12 @@ RULE = Rule(
     when=(
         "In a report with all metrics a launch reads as many bytes of device memory (within 3 %, 8 MB or more) as the launch just "
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
-        "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report."
+        "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or three launches or more in a row load "
+        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little; low where they are three."
     ),
     citations=guide("10.2.1", "9.2.1"),
     check=check,
-    either=("handover", "profile"),
+    either=("handover", "pass_chain", "profile"),
     examples=Examples(
         fires={
             "handover": {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpuadvise.advisor.facts.kernel_profile import KernelProfile, WarpRequests
-from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch
+from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch, PassChain
 from gpuadvise.advisor.memory.number_types import NumberType
 from gpuadvise.advisor.profiles.report_launches import ReportLaunches
 
@@ -61,6 +61,83 @@ def test_a_pass_over_what_was_just_written_is_seen_with_what_both_move() -> None
     assert found.bytes == pytest.approx(64e6 + 512e6 + 0.1e6 + 256e6)
     # 560 us of both against 400 us of the product alone, and 832 MB against 320 MB.
     assert found.bound == pytest.approx(832.1 / 320.1)
+
+
+def a_pass(
+    number: int, kernel: str, loads: int, stores: float = 1, **other: object
+) -> KernelProfile:
+    """Return a launch that loads so many arrays of 64 MB once each and stores one."""
+    size = 64e6
+    launch = replace(
+        BIAS,
+        kernel=kernel,
+        number=number,
+        seconds=(loads + stores) * 20e-6,
+        instructions=5e6,
+        global_loads=moved(loads * size),
+        global_stores=moved(stores * size),
+    )
+    return replace(launch, **other)
+
+
+ADAM = (
+    a_pass(0, "scale_by(float *)", 2),
+    a_pass(1, "square_into(float *)", 2),
+    a_pass(2, "denominator(float *)", 1, l2_busy=0.5, dram_busy=0.2),
+    a_pass(3, "step_by(float *)", 3),
+)
+
+
+def chain(*launches: KernelProfile, of: int = 0) -> PassChain | None:
+    together = ReportLaunches()
+    for launch in launches:
+        together.add(FILE, launch)
+    return together.chain(FILE, launches[of])
+
+
+@pytest.mark.parametrize("of", range(4))
+def test_passes_in_a_row_over_arrays_of_one_size_are_a_chain(of: int) -> None:
+    found = chain(*ADAM, a_pass(4, "other(float *)", 1, global_stores=moved(128e6)), of=of)
+    assert found == PassChain(
+        kernels=tuple(launch.kernel for launch in ADAM),
+        array_bytes=64e6,
+        bytes=12 * 64e6,
+        most_bytes=4 * 64e6,
+        seconds=pytest.approx(240e-6),
+        longest_seconds=pytest.approx(80e-6),
+    )
+    assert found.bound == pytest.approx(3.0)
+
+
+def test_a_sum_between_passes_belongs_to_them() -> None:
+    found = chain(ADAM[0], a_pass(1, "largest(float *)", 1, stores=0.001), ADAM[2])
+    assert found is not None
+    assert len(found.kernels) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": 7},  # others stood between
+        {"kernel": "scale_fast(float *)"},  # by its name a version of the first
+        {"global_loads": moved(96e6)},  # half an array
+        {"global_loads": moved(64e6 * 7)},
+        {"global_stores": moved(32e6)},
+        {"global_stores": WarpRequests()},
+        {"instructions": 80e6},  # 80 per 4 bytes: it computes
+        {"instructions": None},
+        {"dram_busy": 0.2, "l2_busy": 0.3},
+        {"tensor_operations": {NumberType.FP16: 1e9}},
+        {"global_reductions": WarpRequests(requests=10.0)},
+        {"kernel": "void cub::DeviceScanKernel(int)"},
+        {"device": "NVIDIA A100"},
+        {"seconds": None},
+    ],
+)
+def test_what_is_no_pass_ends_a_chain(change: dict[str, object]) -> None:
+    assert chain(ADAM[0], replace(ADAM[1], **change), ADAM[2]) is None
+    assert chain(*ADAM[:2]) is None
+    assert chain(a_pass(0, "a(float *)", 1), a_pass(1, "b(float *)", 1, 0.001), a_pass(2, "c(float *)", 1, 0.001)) is None  # fmt: skip
 
 
 def test_by_time_alone_where_the_bytes_say_less() -> None:
