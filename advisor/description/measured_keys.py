@@ -30,6 +30,7 @@ _SHARES = {
 _COUNTS = {
     "dram_read": "dram_read",
     "dram_written": "dram_written",
+    "host_sectors_read": "host_sectors_read",
     "global_sectors": "global_sectors",
     "global_sectors_ideal": "global_sectors_ideal",
     "shared_wavefronts": "shared_wavefronts",

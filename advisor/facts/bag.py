@@ -564,6 +564,7 @@ class Facts:
         global_sectors_ideal = 4_000_000
         dram_read = 96_000_000         # bytes
         dram_written = 32_000_000
+        host_sectors_read = 0          # of 32 bytes, over the link
         shared_wavefronts = 1000
         shared_wavefronts_ideal = 1000
         local_spill_requests = 0

@@ -27,7 +27,13 @@ class CounterGroup(StrEnum):
 # Fields of a profile by the counters that they come from.
 FIELDS: dict[CounterGroup, tuple[str, ...]] = {
     CounterGroup.DRAM: ("dram_busy", "dram_read", "dram_written", "memory_clock"),
-    CounterGroup.L2: ("l2_busy", "l2_hit_rate", "global_sectors", "global_sectors_ideal"),
+    CounterGroup.L2: (
+        "l2_busy",
+        "l2_hit_rate",
+        "global_sectors",
+        "global_sectors_ideal",
+        "host_sectors_read",
+    ),
     CounterGroup.L1_SHARED: (
         "l1_busy",
         "lsu_wavefronts_busy",

@@ -209,6 +209,7 @@ class KernelProfile(_Computed):
     dram_read: float | None = None
     dram_written: float | None = None
     dram_bytes: float | None = None  # both
+    host_sectors_read: float | None = None  # over the link, of 32 bytes
     l1_hit_rate: float | None = None
     l1_load_hit_rate: float | None = None  # of global loads
     l2_hit_rate: float | None = None

@@ -134,6 +134,8 @@ _FIELDS: dict[str, tuple[_MetricKind, tuple[str, ...]]] = {
     "bank_writes_busy": (_MetricKind.SHARE, ("l1tex__data_bank_writes" + _PEAK,)),
     "dram_read": (_MetricKind.AMOUNT, ("dram__bytes_read.sum",)),
     "dram_written": (_MetricKind.AMOUNT, ("dram__bytes_write.sum",)),
+    "host_sectors_read": (_MetricKind.AMOUNT, (
+        "lts__t_sectors_srcunit_tex_aperture_sysmem_op_read_lookup_miss.sum",)),
     "l1_hit_rate": (_MetricKind.SHARE, ("l1tex__t_sector_hit_rate.pct", _MEMORY + "L1/TEX Hit Rate")),
     "l1_load_hit_rate": (_MetricKind.SHARE, (
         "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",)),

@@ -47,6 +47,7 @@ _MODULES = (
     "transfers.default_stream_use",
     "transfers.unprefetched_managed_memory",
     "transfers.reread_mapped_memory",
+    "transfers.host_memory_reads",
     "memory.uncoalesced_access",
     "memory.scattered_atomics",
     "memory.dependent_loads",

@@ -41,6 +41,14 @@ ONE_WORD = number(
     "our judgement",
     LaunchSet.RECORDED,
 )
+OF_INPUTS = number(
+    40.0,
+    "requests to shared memory of a tree of sums, at most",
+    "per request for its inputs",
+    "ten steps of a block of 1,024 threads, each two loads and a store; measured in ten trees: 2 to 19, 430 where a block "
+    "works on in shared memory",
+    LaunchSet.NINTH,
+)
 _WORD_SIZES = (4, 8)
 
 
@@ -92,6 +100,8 @@ def tree_words(
         return undecided("profile.stores.used_bytes")
     if not active or working is None:
         return undecided("profile.unpredicated_threads")
+    if not _adds_inputs_up(profile):
+        return None
     most = LANES_OF_A_SUM if _stores_once(profile) else LANES_AT_WORK
     return words if 0 < (stored or 0.0) <= ONE_WORD and working <= most * active else None
 
@@ -100,6 +110,13 @@ def _stores_once(profile: KernelProfile) -> bool:
     """Return whether each block stores once: the one result of what its threads keep."""
     stores = profile.global_stores.requests
     return stores is not None and 0 < stores <= blocks_of(profile)
+
+
+def _adds_inputs_up(profile: KernelProfile) -> bool:
+    """Return whether what is in shared memory may be sums of what was loaded, as far as is counted."""
+    inputs = profile.global_loads.requests
+    steps = (profile.shared_loads.requests or 0.0) + (profile.shared_stores.requests or 0.0)
+    return inputs is None or steps <= OF_INPUTS * inputs
 
 
 def _block(working: float) -> dict[str, object]:

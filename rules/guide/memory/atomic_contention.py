@@ -80,8 +80,8 @@ def _inferred(profile: KernelProfile, limiter: Limiter | None) -> Advice:
     return Advice(
         message=(
             f"Warps wait for requests to memory ({how}) while no "
-            f"unit is more than {show_share(limiter.busy)} busy: atomics queue for few addresses. "
-            "The page does not count them."
+            f"unit is more than {show_share(limiter.busy)} busy: so do atomics that queue for few addresses, and reads of the "
+            "host's memory. The page counts neither; the raw page does."
         ),
         action=ADD_UP,
         evidence=(waiting, profiled("busiest unit", limiter.busy, "share")),
