@@ -570,7 +570,7 @@ class Facts:
         local_spill_requests = 0
         active_threads = 31.5
         unpredicated_threads = 29.0  # of those
-        pipes = { fma = 0.2, lsu = 0.3 }
+        pipes = { fma = 0.2, lsu = 0.3, xu = 0.1 }
         stalls = { long_scoreboard = 12.0, wait = 3.0 }
         instructions = 1_000_000  # of warps
         elapsed_cycles = 1_500_000

@@ -101,6 +101,7 @@ _MODULES = (
     "execution.competing_contexts",
     "execution.uncovered_elements",
     "instructions.integer_division",
+    "instructions.costly_functions",
     "instructions.implicit_double",
     "cuda.slow_math",
     "cuda.general_math_functions",

@@ -48,6 +48,8 @@ BLIND = {
     ("ninth", "raw.csv"): 0.77,
     ("ninth", "details.csv"): 0.70,
 }
+# Of precision, where the page does not count what tells a fault from what looks like it.
+PRECISE = {("ninth", "details.csv"): 0.88}
 # Excellent launches that are not silent, where there are any.
 NOISY = {("sixth", "raw.csv"): 1, ("seventh", "raw.csv"): 1, ("seventh", "details.csv"): 2}
 
@@ -75,5 +77,5 @@ def test_advice_on_blindly_labelled_launches_stays_true(name: str, form: str) ->
     score = TRUTH.scored(list(TRUTH.launches(folder, form)), known)
     assert score.limits == len(known)
     assert len(score.noisy) <= NOISY.get((name, form), 0), score.noisy
-    assert score.precision >= LEAST, score.lines
+    assert score.precision >= PRECISE.get((name, form), LEAST), score.lines
     assert score.recall >= BLIND[name, form], score.lines
