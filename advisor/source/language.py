@@ -14,7 +14,10 @@ _MARK = b"\xef\xbb\xbf"  # a byte order mark, which some editors write
 _UNNAMED = "<stdin>"
 # The standard parser copies the name of an import once for each of its parts: 60 KB took 0.4 GB.
 MOST_PARTS = 200
-_WORDS_AND_DOTS = re.compile(rb"[\w\s.\\\x80-\xff]+")
+# Bytes that stand in no dotted name, not even in one of several lines, become one that splits.
+_SPLITS = b"("
+_WORDS_AND_DOTS = re.compile(rb"[\w\s.\\\x80-\xff]")
+_ALONE = bytes(b if _WORDS_AND_DOTS.match(bytes((b,))) else _SPLITS[0] for b in range(256))
 _OF_PYTHON = re.compile(
     rb"\s*(?:import[ \t]+[\w.]+[ \t]*(?:,|as\b|#|$)|from[ \t]+[\w.]+[ \t]+import\b"
     rb"|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^;{]*:[ \t]*$|if[ \t]+__name__\b|@\w)"
@@ -112,8 +115,9 @@ def _most_parts(content: bytes) -> int:
     Names in strings and comments count too, numbers do not.
     """
     most = 0
-    for stretch in _WORDS_AND_DOTS.findall(content):
-        if stretch.count(b".") < max(most, MOST_PARTS):
+    for stretch in content.translate(_ALONE).split(_SPLITS):
+        # Parts between dots have at least a byte each, as dots have.
+        if len(stretch) < 2 * MOST_PARTS - 1 or stretch.count(b".") < max(most, MOST_PARTS):
             continue
         parts = 1
         for between in stretch.replace(b"\\", b" ").split(b".")[1:-1]:

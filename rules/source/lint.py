@@ -84,6 +84,9 @@ def lint_python(
             diagnostics = {(d.rule, d.where.start): d for d in found}
         except RecursionError:  # branches behind hundreds of branches
             raise too_costly(file) from None
+        finally:
+            module.release()
+        del found, module
         return _linted(text, diagnostics.values(), selected)
 
 

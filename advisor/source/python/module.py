@@ -37,7 +37,8 @@ _LOOKED_AT = 20_000  # nodes between two looks at the clock
 # An argument of old PyTorch that became a keyword of Python; the name beside it is as long, so that every
 # place stays where it is.
 _OLD_KEYWORD, _AS_LONG = re.compile(rb"\basync(?=\s*=[^=])"), "asyn_"
-_BRACKET = re.compile(rb"[][(){}]")
+_OPENING = frozenset(b"([{")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[](){}")
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +73,10 @@ class PythonModule:
             self._found[find] = find(self)
         found: Found = self._found[find]
         return found
+
+    def release(self) -> None:
+        """Let go of what was found, which holds this module, so that its nodes go as soon as nobody holds it."""
+        self._found.clear()
 
     def bound_in(self, statement: ast.stmt) -> set[str]:
         """Return the names that the lines of *statement* bind."""
@@ -252,10 +257,11 @@ def _parsed(content: bytes) -> ast.Module:
 def _depth(content: bytes) -> int:
     """Return how deep brackets nest at most; those in strings count too."""
     depth = deepest = 0
-    for bracket in _BRACKET.findall(content):
-        if bracket in b"([{":
+    for bracket in content.translate(None, _NO_BRACKETS):
+        if bracket in _OPENING:
             depth += 1
-            deepest = max(deepest, depth)
+            if depth > deepest:
+                deepest = depth
         elif depth:
             depth -= 1
     return deepest
