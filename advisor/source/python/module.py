@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.text import SourceText
 
 Found = TypeVar("Found")
+Node = TypeVar("Node", bound=ast.AST)
+Placed = TypeVar("Placed", bound="ast.stmt | ast.expr")
 
 # Files beyond this are generated; the standard parser takes a hundred times their size.
 LARGEST = 4 << 20
@@ -43,7 +45,7 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[](){}")
 
 @dataclass(slots=True, eq=False)
 class PythonModule:
-    """One parsed file: *nodes* in the order of a walk, and the node around each.
+    """One parsed file: *nodes* in the order of a walk, those of each kind, and the node around each.
 
     What it takes a walk to find out is `found_once`, by the first rule that asks.
     """
@@ -51,9 +53,9 @@ class PythonModule:
     text: SourceText
     tree: ast.Module
     nodes: list[ast.AST] = field(default_factory=list)
+    by_kind: dict[type[ast.AST], list[Any]] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
-    calls: list[ast.Call] = field(default_factory=list)
     assigned: dict[str, list[ast.expr]] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     stored: list[tuple[int, str]] = field(default_factory=list)
@@ -100,6 +102,21 @@ class PythonModule:
             self._until_look = _LOOKED_AT
             if time.process_time() > self.deadline:
                 raise too_costly(self.text.file)
+
+    @property
+    def calls(self) -> list[ast.Call]:
+        """The calls of the file."""
+        return self.of(ast.Call)
+
+    def of(self, kind: type[Node]) -> list[Node]:
+        """Return the nodes of *kind*, in the order of a walk."""
+        found: list[Node] = self.by_kind.get(kind, [])
+        return found
+
+    def of_any(self, *kinds: type[Placed]) -> list[Placed]:
+        """Return the nodes of one of *kinds*, in the order of the text."""
+        found = [node for kind in kinds for node in self.of(kind)]
+        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
     def walk(self, top: ast.AST) -> Iterator[ast.AST]:
         """Yield *top* and the nodes below it; what stands in nested ones is walked again and again."""
@@ -268,13 +285,17 @@ def _depth(content: bytes) -> int:
 
 
 def _walked(module: PythonModule) -> PythonModule:
-    nodes, parents = module.nodes, module.parents
+    nodes, parents, by_kind = module.nodes, module.parents, module.by_kind
     stack: list[ast.AST] = [module.tree]
     while stack:
         node = stack.pop()
         nodes.append(node)
         first = len(stack)
         kind = type(node)
+        if kind in by_kind:
+            by_kind[kind].append(node)
+        else:
+            by_kind[kind] = [node]
         fields = _CHILDREN.get(kind)
         for name in _fields_of(kind) if fields is None else fields:
             child = getattr(node, name, None)
@@ -346,7 +367,6 @@ def _note_import_from(module: PythonModule, node: ast.ImportFrom) -> None:
 
 
 _NOTES: dict[type[ast.AST], Callable[[PythonModule, Any], None]] = {
-    ast.Call: lambda module, node: module.calls.append(node),
     ast.arg: lambda module, node: module.changed.add(node.arg),
     ast.AugAssign: _note_changed,
     ast.For: _note_changed,

@@ -155,24 +155,26 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             value = tensors_of(module)[call.args[0] if call.args else given]
             if value is not None and _is_on_gpu(value):
                 yield Read(call, How.SIZED, value.sure)
-    for node in module.nodes:
-        if isinstance(node, (ast.If, ast.While, ast.Assert, ast.IfExp)):
-            if only_arrays and not _ends_loop(node):
+    branches: list[ast.If | ast.While | ast.Assert | ast.IfExp] = module.of_any(
+        ast.If, ast.While, ast.Assert, ast.IfExp
+    )
+    for branch in branches:
+        if only_arrays and not _ends_loop(branch):
+            continue
+        for test in _tests(branch.test):
+            value = tensors_of(module)[test]
+            if value is None and _looks_for_nan(module, test):
+                yield Read(test, How.TESTED, False)
+            if value is None or not _is_on_gpu(value):
                 continue
-            for test in _tests(node.test):
-                value = tensors_of(module)[test]
-                if value is None and _looks_for_nan(module, test):
-                    yield Read(test, How.TESTED, False)
-                if value is None or not _is_on_gpu(value):
-                    continue
-                if value.sure or (_is_of_tensor(module, test) and not only_arrays):
-                    yield Read(test, How.TESTED, value.sure)
-        elif isinstance(node, ast.Subscript) and not only_arrays:
-            read = _chosen_by_mask(module, node)
-            if read is not None:
-                yield read
-            elif _is_old_item(module, node):
-                yield Read(node, _use(module, node), True)
+            if value.sure or (_is_of_tensor(module, test) and not only_arrays):
+                yield Read(test, How.TESTED, value.sure)
+    for node in () if only_arrays else module.of(ast.Subscript):
+        read = _chosen_by_mask(module, node)
+        if read is not None:
+            yield read
+        elif _is_old_item(module, node):
+            yield Read(node, _use(module, node), True)
 
 
 def _is_old_item(module: PythonModule, node: ast.Subscript) -> bool:

@@ -210,10 +210,8 @@ class StepLoops:
 
     def _find_hooks(self) -> None:
         """Find the methods that a trainer of Lightning, or a program around this file, calls in each step."""
-        for node in self.module.nodes:
-            if not isinstance(node, ast.FunctionDef) or not isinstance(
-                self.module.parents.get(node), ast.ClassDef
-            ):
+        for node in self.module.of(ast.FunctionDef):
+            if not isinstance(self.module.parents.get(node), ast.ClassDef):
                 continue
             if node.name == "training_step" and node not in self.functions:
                 returned = [
@@ -293,8 +291,9 @@ class StepLoops:
     def _find_evaluation(self) -> None:
         tensors = tensors_of(self.module)
         moving = {self.module.loop_around(call) for call, _ in moves_to_gpu(self.module)}
-        for node in self.module.nodes:
-            if not isinstance(node, (ast.For, ast.AsyncFor)) or node in self._outer:
+        loops: list[ast.For | ast.AsyncFor] = self.module.of_any(ast.For, ast.AsyncFor)
+        for node in loops:
+            if node in self._outer:
                 continue
             if node in self.training or self._trains(node):
                 continue
@@ -534,7 +533,7 @@ def where_on_gpu(module: PythonModule, sentence: str) -> str:
 def _works_on_gpu(module: PythonModule, steps: StepLoops) -> bool:
     if b"cuda" in module.text.content and (
         any(is_cuda_move(module, call) for call in module.calls)
-        or any(map(is_cuda_text, module.nodes))
+        or any(map(is_cuda_text, module.of(ast.Constant)))
     ):
         return True
     if any(name.split(".")[0] == "cupy" for name in module.imports.values()):

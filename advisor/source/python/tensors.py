@@ -199,11 +199,13 @@ class Tensors:
             _PREPARES.search(module.text.file.rpartition("/")[2])
         )
         self._default_on_gpu = bool(_DEFAULT_ON_GPU.search(module.text.content))
-        for node in module.nodes:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self._functions.setdefault(node.name, []).append(node)
-            elif isinstance(node, ast.ClassDef):
-                self._classes[node.name] = node
+        self._in_order: list[ast.FunctionDef | ast.AsyncFunctionDef] = module.of_any(
+            ast.FunctionDef, ast.AsyncFunctionDef
+        )
+        for function in self._in_order:
+            self._functions.setdefault(function.name, []).append(function)
+        for made in module.of(ast.ClassDef):
+            self._classes[made.name] = made
         # Variable = lambda *args: autograd.Variable(*args).cuda()
         self._used: dict[ast.AST, set[str]] = {}
         self._movers = {
@@ -264,9 +266,8 @@ class Tensors:
             self._given_before, self._given = self._given, {}
             self._attributes_before, self._attributes = self._attributes, {}
             self._block(self.module.tree.body, self._globals)
-            for node in self.module.nodes:
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    self._walk_function(node)
+            for function in self._in_order:
+                self._walk_function(function)
 
     def _walk_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         around = self.module.parents.get(function)
@@ -986,9 +987,7 @@ def filled_by_host(module: PythonModule, call: ast.Call) -> bool:
 def indices_to_gpu(module: PythonModule) -> Iterator[ast.Subscript]:
     """Yield each ``x[indices]`` of a GPU tensor where the indices are a range or an array of the host, not random."""
     tensors = tensors_of(module)
-    for node in module.nodes:
-        if not isinstance(node, ast.Subscript):
-            continue
+    for node in module.of(ast.Subscript):
         whole = tensors[node.value]
         if (
             whole is None
@@ -1008,8 +1007,8 @@ def indices_to_gpu(module: PythonModule) -> Iterator[ast.Subscript]:
 def stores_to_gpu(module: PythonModule) -> Iterator[ast.Assign]:
     """Yield each ``x[a:b] = y`` where x is a tensor of the GPU and y one that the host was given or made."""
     tensors = tensors_of(module)
-    for node in module.nodes:
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
+    for node in module.of(ast.Assign):
+        if not isinstance(node.targets[0], ast.Subscript):
             continue
         whole, value = tensors[node.targets[0].value], tensors[node.value]
         if whole is None or whole.place is not TensorMemory.GPU or value is None:

@@ -48,7 +48,7 @@ def conditional_in(module: PythonModule, node: ast.AST, loop: ast.AST) -> bool:
 def uses_gpu(module: PythonModule) -> bool:
     """Whether the file itself moves something to a GPU."""
     return any(is_cuda_move(module, call) for call in module.calls) or any(
-        is_cuda_text(node) for node in module.nodes if isinstance(node, ast.Constant)
+        map(is_cuda_text, module.of(ast.Constant))
     )
 
 

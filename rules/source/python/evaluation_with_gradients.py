@@ -40,9 +40,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if b".eval()" in words:
         yield from _behind_eval(module)
     steps, tensors = steps_of(module), tensors_of(module)
-    for node in module.nodes:
-        if not isinstance(node, (ast.For, ast.While)):
-            continue
+    loops: list[ast.For | ast.While] = module.of_any(ast.For, ast.While)
+    for node in loops:
         function = module.function_of(node)
         evaluates = node in steps.evaluation and (
             _calls_eval(module, function, node) or _NAMES.search(getattr(function, "name", ""))

@@ -65,10 +65,8 @@ def _is_small(call: ast.Call) -> bool:
 
 def _is_program(module: PythonModule) -> bool:
     return any(
-        isinstance(node, ast.Compare)
-        and isinstance(node.left, ast.Name)
-        and node.left.id == "__name__"
-        for node in module.nodes
+        isinstance(node.left, ast.Name) and node.left.id == "__name__"
+        for node in module.of(ast.Compare)
     ) or any(module.function_of(loop) is module.tree for loop in steps_of(module).training)
 
 

@@ -29,8 +29,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find functions named for it, with a loop over tensors and no call of an operator that does it."""
     if is_test(module) or not may_work_on_gpu(module) or b"torch" not in module.text.content:
         return
-    for function in module.nodes:
-        if not isinstance(function, ast.FunctionDef) or not _NAMES.search(function.name):
+    for function in module.of(ast.FunctionDef):
+        if not _NAMES.search(function.name):
             continue
         if "soft" in function.name.lower():
             continue  # which no operator of torchvision does

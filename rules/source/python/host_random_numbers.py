@@ -43,13 +43,12 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             and (value.kind is ValueKind.TENSOR and value.place is TensorMemory.GPU)
         ):
             moves.append(call)
-    for node in module.nodes:
+    for node in module.of(ast.Subscript):
         # tensor[numpy.random.choice(n)]: the index is copied
-        if isinstance(node, ast.Subscript):
-            index, whole = tensors[node.slice], tensors[node.value]
-            is_random = index is not None and index.kind is ValueKind.ARRAY and index.random
-            if is_random and whole is not None and whole.kind is ValueKind.TENSOR:
-                moves += [node] if whole.place is TensorMemory.GPU else []
+        index, whole = tensors[node.slice], tensors[node.value]
+        is_random = index is not None and index.kind is ValueKind.ARRAY and index.random
+        if is_random and whole is not None and whole.kind is ValueKind.TENSOR:
+            moves += [node] if whole.place is TensorMemory.GPU else []
     for move in moves:
         in_step = steps.training_loop(move) is not None or (
             steps.is_repeated(move) and steps.runs_always(move)

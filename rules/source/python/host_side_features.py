@@ -34,9 +34,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Spectrograms and the like in what ``__getitem__`` of a data set calls; once in a data set."""
     if is_test(module) or not may_work_on_gpu(module):
         return
-    for node in module.nodes:
-        if not isinstance(node, ast.ClassDef):
-            continue
+    for node in module.of(ast.ClassDef):
         methods = {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
         if "__getitem__" not in methods or "__len__" not in methods:
             continue

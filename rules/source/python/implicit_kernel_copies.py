@@ -28,14 +28,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     kernels = {
         node.name
-        for node in module.nodes
-        if isinstance(node, ast.FunctionDef) and any(map(_is_jit(module), node.decorator_list))
+        for node in module.of(ast.FunctionDef)
+        if any(map(_is_jit(module), node.decorator_list))
     }
     ufuncs = {
         node.name
-        for node in module.nodes
-        if isinstance(node, ast.FunctionDef)
-        and any(_is_ufunc(module, decorator) for decorator in node.decorator_list)
+        for node in module.of(ast.FunctionDef)
+        if any(_is_ufunc(module, decorator) for decorator in node.decorator_list)
     }
     for call in module.calls:
         launched = call.func.value if isinstance(call.func, ast.Subscript) else call.func

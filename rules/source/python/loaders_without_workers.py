@@ -115,8 +115,8 @@ def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
 def _indexed_sets(module: PythonModule) -> Iterator[Diagnostic]:
     """Find ``for i in range(len(dataset)): x = dataset[i]`` in loops that move what they load."""
     moving = {module.loop_around(call) for call, _ in moves_to_gpu(module)}
-    for loop in module.nodes:
-        if not isinstance(loop, ast.For) or loop not in moving:
+    for loop in module.of(ast.For):
+        if loop not in moving:
             continue
         data = _LENGTH.search(ast.unparse(loop.iter))
         for statement in loop.body if data is not None else ():

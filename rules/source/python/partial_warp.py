@@ -71,21 +71,20 @@ def _kernels(module: PythonModule) -> tuple[set[str], set[str], set[str]]:
     raw: set[str] = set()
     jitted: set[str] = set()
     triton: set[str] = set()
-    for node in module.nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            name = module.name_of(node.value.func)
-            if name in _MAKERS or (
-                name.endswith(".get_function") and "cupy" in module.imports.values()
-            ):
-                raw |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-        elif isinstance(node, ast.FunctionDef):
-            for decorator in node.decorator_list:
-                inner = decorator.func if isinstance(decorator, ast.Call) else decorator
-                name = module.name_of(inner)
-                if name in _JIT:
-                    jitted.add(node.name)
-                elif name in _TRITON:
-                    triton.add(node.name)
+    for made in module.of(ast.Assign):
+        name = module.name_of(made.value.func) if isinstance(made.value, ast.Call) else ""
+        if name in _MAKERS or (
+            name.endswith(".get_function") and "cupy" in module.imports.values()
+        ):
+            raw |= {t.id for t in made.targets if isinstance(t, ast.Name)}
+    for function in module.of(ast.FunctionDef):
+        for decorator in function.decorator_list:
+            inner = decorator.func if isinstance(decorator, ast.Call) else decorator
+            name = module.name_of(inner)
+            if name in _JIT:
+                jitted.add(function.name)
+            elif name in _TRITON:
+                triton.add(function.name)
     return raw, jitted, triton
 
 

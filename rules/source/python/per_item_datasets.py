@@ -37,11 +37,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``__getitem__`` that picks rows of tensors, and loaders over a TensorDataset that feed a GPU."""
     if is_test(module) or not may_work_on_gpu(module) or b"torch" not in module.text.content:
         return
-    for node in module.nodes:
-        if isinstance(node, ast.ClassDef):
-            pick = _pick_of_rows(module, node)
-            if pick is not None:
-                yield _said(module, pick)
+    for node in module.of(ast.ClassDef):
+        pick = _pick_of_rows(module, node)
+        if pick is not None:
+            yield _said(module, pick)
     if b"TensorDataset" not in module.text.content:
         return
     feeding = loaders_to_gpu(module)

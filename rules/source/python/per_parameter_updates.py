@@ -40,8 +40,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         or not may_work_on_gpu(module)
     ):
         return
-    for loop in module.nodes:
-        if not isinstance(loop, ast.For) or not _is_over_parameters(module, loop):
+    for loop in module.of(ast.For):
+        if not _is_over_parameters(module, loop):
             continue
         function = module.function_of(loop)
         if not isinstance(function, ast.FunctionDef) or _ONCE.search(function.name):

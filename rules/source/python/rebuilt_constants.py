@@ -61,7 +61,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 def _repeated(module: PythonModule) -> Iterator[tuple[ast.AST, Test]]:
     """Yield functions that are called again and again, and loops that train, with what tells what runs in each."""
     steps = steps_of(module)
-    for node in module.nodes:
+    kinds = (ast.FunctionDef, ast.For, ast.AsyncFor, ast.While)
+    for node in module.of_any(*kinds):
         if isinstance(node, ast.FunctionDef):
             first = node.body[0]
             if forward_of(module, first) is node:

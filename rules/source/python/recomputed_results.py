@@ -82,9 +82,8 @@ def _is_invariant_run(module: PythonModule, call: ast.Call) -> bool:
 
 def _products(module: PythonModule) -> Iterator[Diagnostic]:
     """Find ``dot(a, p)`` that stands twice in the body of a loop, its operands unchanged between."""
-    for loop in module.nodes:
-        if not isinstance(loop, (ast.For, ast.While)):
-            continue
+    loops: list[ast.For | ast.While] = module.of_any(ast.For, ast.While)
+    for loop in loops:
         first: dict[str, ast.Call] = {}
         for statement in loop.body:
             if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr)):

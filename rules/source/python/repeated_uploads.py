@@ -83,7 +83,7 @@ def _by_helpers(module: PythonModule, uploads: list[ast.Call]) -> Iterator[Diagn
     helpers = {module.function_of(call) for call in uploads}
     names = {f.name: f for f in helpers if isinstance(f, ast.FunctionDef) and f.args.args}
     counts: dict[ast.AST, list[ast.Call]] = {}
-    for node in module.nodes:
+    for node in module.nodes if names else ():
         name = getattr(node, "attr", getattr(node, "id", ""))
         if name not in names or not isinstance(node, (ast.Attribute, ast.Name)):
             continue

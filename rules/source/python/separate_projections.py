@@ -61,8 +61,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _gated(module: PythonModule) -> Iterator[Diagnostic]:
     """Find ``silu(self.w1(x)) * self.w3(x)`` of linear layers; once in a file."""
-    for node in module.nodes:
-        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+    for node in module.of(ast.BinOp):
+        if not isinstance(node.op, ast.Mult):
             continue
         left = node.left.args[0] if isinstance(node.left, ast.Call) and node.left.args else None
         sides = (left, node.right)

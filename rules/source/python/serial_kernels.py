@@ -37,27 +37,23 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module) or b"torch" not in module.text.content:
         return
     reported: set[ast.AST] = set()
-    for node in module.nodes:
-        if isinstance(node, (ast.For, ast.While)):
-            if reported.intersection(module.loops_around(node)):
-                continue
-            series = series_in_loop(module, node)
-        elif isinstance(node, ast.ListComp):
-            series = series_in_list(module, node)
-        else:
+    loops: list[ast.For | ast.While] = module.of_any(ast.For, ast.While)
+    for loop in loops:
+        if reported.intersection(module.loops_around(loop)):
             continue
+        series = series_in_loop(module, loop)
         if series is not None:
-            reported.add(node)
-            match node:
-                case ast.For():
-                    place: ast.expr = node.iter
-                case ast.While():
-                    place = node.test
-                case _:
-                    place = node
-            yield module.diagnostic(
-                "serial-kernels", place, where_on_gpu(module, _WORDS[series]), _ACTION
-            )
+            reported.add(loop)
+            yield _said(module, loop.iter if isinstance(loop, ast.For) else loop.test, series)
+    for made in module.of(ast.ListComp):
+        series = series_in_list(module, made)
+        if series is not None:
+            yield _said(module, made, series)
+
+
+def _said(module: PythonModule, place: ast.expr, series: Series) -> Diagnostic:
+    words = where_on_gpu(module, _WORDS[series])
+    return module.diagnostic("serial-kernels", place, words, _ACTION)
 
 
 CHECK = PythonCheck(

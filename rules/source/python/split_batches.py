@@ -42,32 +42,41 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module) or b"torch" not in module.text.content:
         return
     seen: set[ast.AST] = set()
-    for node in module.nodes:
-        for name in ("body", "orelse"):
-            block = getattr(node, name, None)
-            if not isinstance(block, list):
-                continue
-            for before, behind in pairwise(block):
-                first, second = _run(module, before), _run(module, behind)
-                if first is None or second is None or not _is_pair(first, second):
-                    continue
-                function = module.function_of(first)
-                often = forward_of(module, first) or steps_of(module).training_loop(first)
-                if often is not None and function not in seen:
-                    seen.add(function)
-                    yield module.diagnostic(
-                        "split-batches", second,
-                        where_on_gpu(
-                            module,
-                            "The network runs twice in a row on inputs of the same kind: twice the launches, each on half the work.",
-                        ),
-                        _ACTION,
-                    )  # fmt: skip
+    for first, second in _neighbours(module):
+        if not _is_pair(first, second):
+            continue
+        function = module.function_of(first)
+        often = forward_of(module, first) or steps_of(module).training_loop(first)
+        if often is not None and function not in seen:
+            seen.add(function)
+            yield module.diagnostic(
+                "split-batches", second,
+                where_on_gpu(
+                    module,
+                    "The network runs twice in a row on inputs of the same kind: twice the launches, each on half the work.",
+                ),
+                _ACTION,
+            )  # fmt: skip
 
 
-def _run(module: PythonModule, statement: ast.AST) -> ast.Call | None:
+def _neighbours(module: PythonModule) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """Yield the runs of networks that stand in a row, block by block."""
+    runs = {
+        statement: run
+        for statement in module.of(ast.Assign)
+        if (run := _run(module, statement)) is not None
+    }
+    around = {module.parents[statement] for statement in runs}
+    for node in module.nodes if len(runs) > 1 else ():
+        for name in ("body", "orelse") if node in around else ():
+            for before, behind in pairwise(getattr(node, name, None) or ()):
+                if before in runs and behind in runs:
+                    yield runs[before], runs[behind]
+
+
+def _run(module: PythonModule, statement: ast.Assign) -> ast.Call | None:
     """Return the run of a network on one name that *statement* assigns."""
-    call = statement.value if isinstance(statement, ast.Assign) else None
+    call = statement.value
     if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
         return None
     value = tensors_of(module)[call.func]

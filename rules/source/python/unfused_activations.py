@@ -30,14 +30,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     if is_test(module) or not may_work_on_gpu(module) or any(word in words for word in _COMPILERS):
         return
-    for node in module.nodes:
-        if isinstance(node, ast.Call) and _is_log_of_softmax(module, node):
-            yield module.diagnostic(
-                "unfused-activations", node,
-                "Softmax, then its logarithm: two passes over memory, and digits are lost where the softmax is near 0.",
-                "Call torch.nn.functional.log_softmax(x, dim=...), or cross_entropy, which takes probabilities too.",
-            )  # fmt: skip
-        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+    for node in module.of(ast.BinOp):
+        if not isinstance(node.op, ast.Mult):
             continue
         above = module.parents.get(node)
         if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult):
@@ -48,6 +42,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "unfused-activations", node,
                 "Each operation of this function is a kernel of its own, and autograd keeps what lies between them.",
                 f"Call torch.nn.functional.{fused}: one kernel, and a backward pass of one kernel.",
+            )  # fmt: skip
+    for call in module.calls:
+        if _is_log_of_softmax(module, call):
+            yield module.diagnostic(
+                "unfused-activations", call,
+                "Softmax, then its logarithm: two passes over memory, and digits are lost where the softmax is near 0.",
+                "Call torch.nn.functional.log_softmax(x, dim=...), or cross_entropy, which takes probabilities too.",
             )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def _is_of_small_model(module: PythonModule, call: ast.Call) -> bool:
     ]
     model = max(made, key=lambda value: value.lineno, default=None)
     around = next(
-        (n for n in module.nodes if isinstance(n, ast.ClassDef) and n.name == _class_called(model)),
+        (n for n in module.of(ast.ClassDef) if n.name == _class_called(model)),
         None,
     )
     layers = [

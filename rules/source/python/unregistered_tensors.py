@@ -43,7 +43,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             for call, _ in moves_to_gpu(module)
             if isinstance(call.func, ast.Attribute)
         ),
-        *((node.iter, node.iter) for node in module.nodes if isinstance(node, ast.For)),
+        *((node.iter, node.iter) for node in module.of(ast.For)),
     ]
     for place, tensor in places:
         if not isinstance(tensor, ast.Attribute) or ast.unparse(tensor.value) != "self":
