@@ -38,14 +38,11 @@ _CHOSEN = re.compile(
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find a script that only evaluates on a GPU and chooses neither a precision nor a compiler; once in a file."""
     words = module.text.content
-    if (
-        is_test(module)
-        or b".backward(" in words
-        or _CHOSEN.search(words)
-        or not works_on_gpu(module)
-    ):
+    if is_test(module) or b".backward(" in words:
         return
     tensors, steps = tensors_of(module), steps_of(module)
+    if not steps.evaluation or _CHOSEN.search(words) or not works_on_gpu(module):
+        return
     for loop in steps.evaluation:
         if not isinstance(loop, ast.For) or loader_of(module, loop) is None:
             continue

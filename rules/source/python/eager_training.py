@@ -24,6 +24,8 @@ _ACTION = (
     'torch.autocast("cuda", dtype=torch.bfloat16) around forward and loss; convolutions then gain from '
     "memory_format=torch.channels_last. Compare the loss curves."
 )
+# What a program that trains names.
+_TRAINING = (b".backward(", b"TrainingArguments", b"lightning")
 _PRECISION = re.compile(rb"\b(?:use_)?amp\b|_amp\b|\bprecision ?=|mixed_precision|matmul_precision")
 _TRAINER_ACTION = 'Try Trainer(precision="bf16-mixed", ...), precision=16 in old versions, and compare the loss curves.'
 _TRAINS = re.compile(r"_?(?:train|fit|run|main)(?:_\w+)?$")
@@ -35,6 +37,8 @@ _CHOSEN = (b"torch.compile", b".compile(", b"autocast", b"float16", b".half()", 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find a script that trains on a GPU and chooses neither a precision nor a compiler; once in a file."""
     words = module.text.content
+    if not any(word in words for word in _TRAINING):
+        return
     if _PRECISION.search(words) or is_test(module):
         return
     yield from _trainers(module)

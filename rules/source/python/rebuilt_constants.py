@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.constant_tables import ConstantTable
+from gpuadvise.advisor.source.python.constant_tables import ConstantTable, makers_of_tables
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_test,
@@ -60,9 +60,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _repeated(module: PythonModule) -> Iterator[tuple[ast.AST, Test]]:
     """Yield functions that are called again and again, and loops that train, with what tells what runs in each."""
-    steps = steps_of(module)
+    steps, makers = steps_of(module), makers_of_tables(module)
     kinds = (ast.FunctionDef, ast.For, ast.AsyncFor, ast.While)
-    for node in module.of_any(*kinds):
+    for node in module.of_any(*kinds) if makers else ():
+        if node not in makers:
+            continue
         if isinstance(node, ast.FunctionDef):
             first = node.body[0]
             if forward_of(module, first) is node:

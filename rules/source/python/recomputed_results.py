@@ -54,12 +54,12 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _is_invariant_run(module: PythonModule, call: ast.Call) -> bool:
     """Whether a loop runs a model, whose weights stay, on what no round changes."""
+    if not call.args or not isinstance(module.parents.get(call), ast.Assign):
+        return False
     loop = module.loop_around(call)
-    if not isinstance(loop, ast.For) or not call.args or not without_gradients(module, call):
+    if not isinstance(loop, ast.For) or not without_gradients(module, call):
         return False
     if not steps_of(module).is_repeated(call) or _RANDOM.search(getattr(call.func, "attr", "")):
-        return False
-    if not isinstance(module.parents.get(call), ast.Assign):
         return False
     counted = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     if not any(
