@@ -43,8 +43,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     tensors, steps = tensors_of(module), steps_of(module)
     if not steps.evaluation or _CHOSEN.search(words) or not works_on_gpu(module):
         return
-    for loop in steps.evaluation:
-        if not isinstance(loop, ast.For) or loader_of(module, loop) is None:
+    for loop in module.of(ast.For):
+        if loop not in steps.evaluation or loader_of(module, loop) is None:
             continue
         for statement in loop.body:
             for part in module.walk(statement):
