@@ -290,14 +290,16 @@ def _walked(module: PythonModule) -> PythonModule:
     while stack:
         node = stack.pop()
         nodes.append(node)
-        first = len(stack)
         kind = type(node)
         if kind in by_kind:
             by_kind[kind].append(node)
         else:
             by_kind[kind] = [node]
         fields = _CHILDREN.get(kind)
-        for name in _fields_of(kind) if fields is None else fields:
+        if fields is None:
+            fields = _fields_of(kind)
+        first = len(stack)
+        for name in fields:
             child = getattr(node, name, None)
             if child is None:
                 continue
@@ -311,12 +313,35 @@ def _walked(module: PythonModule) -> PythonModule:
                 stack.append(child)
         if len(stack) > first + 1:
             stack[first:] = stack[first:][::-1]
-        note = _NOTES.get(kind)
-        if note is not None:
-            note(module, node)
-    module.stored.sort()
+    _note_names(module)
     module.count_work(len(nodes))
     return module
+
+
+def _note_names(module: PythonModule) -> None:
+    """Note what names are bound to, imported as and changed by."""
+    assignments: list[ast.Assign | ast.AnnAssign] = module.of_any(ast.Assign, ast.AnnAssign)
+    for node in assignments:
+        for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+            if isinstance(target, ast.Name) and node.value is not None:
+                module.assigned.setdefault(target.id, []).append(node.value)
+    for name in module.of(ast.Name):
+        if isinstance(name.ctx, ast.Store):
+            module.stored.append((name.lineno, name.id))
+    module.stored.sort()
+    counted: list[ast.AugAssign | ast.For] = module.of_any(ast.AugAssign, ast.For)
+    module.changed.update(node.arg for node in module.of(ast.arg))
+    module.changed.update(n.target.id for n in counted if isinstance(n.target, ast.Name))
+    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = module.of_any(
+        ast.FunctionDef, ast.AsyncFunctionDef
+    )
+    module.functions.update(function.name for function in functions)
+    imports: list[ast.Import | ast.ImportFrom] = module.of_any(ast.Import, ast.ImportFrom)
+    for statement in imports:
+        if isinstance(statement, ast.Import):
+            _note_import(module, statement)
+        else:
+            _note_import_from(module, statement)
 
 
 # Fields that hold texts and numbers, and nodes without a place of their own: operators, contexts, aliases.
@@ -333,27 +358,6 @@ def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
     return fields
 
 
-def _note_assign(module: PythonModule, node: ast.Assign) -> None:
-    for target in node.targets:
-        if isinstance(target, ast.Name):
-            module.assigned.setdefault(target.id, []).append(node.value)
-
-
-def _note_annotated(module: PythonModule, node: ast.AnnAssign) -> None:
-    if node.value is not None and isinstance(node.target, ast.Name):
-        module.assigned.setdefault(node.target.id, []).append(node.value)
-
-
-def _note_changed(module: PythonModule, node: ast.AugAssign | ast.For) -> None:
-    if isinstance(node.target, ast.Name):
-        module.changed.add(node.target.id)
-
-
-def _note_name(module: PythonModule, node: ast.Name) -> None:
-    if isinstance(node.ctx, ast.Store):
-        module.stored.append((node.lineno, node.id))
-
-
 def _note_import(module: PythonModule, node: ast.Import) -> None:
     for alias in node.names:
         name = alias.asname or alias.name.split(".")[0]
@@ -364,17 +368,3 @@ def _note_import_from(module: PythonModule, node: ast.ImportFrom) -> None:
     if node.module and not node.level:
         for alias in node.names:
             module.imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-
-
-_NOTES: dict[type[ast.AST], Callable[[PythonModule, Any], None]] = {
-    ast.arg: lambda module, node: module.changed.add(node.arg),
-    ast.AugAssign: _note_changed,
-    ast.For: _note_changed,
-    ast.Assign: _note_assign,
-    ast.AnnAssign: _note_annotated,
-    ast.Name: _note_name,
-    ast.FunctionDef: lambda module, node: module.functions.add(node.name),
-    ast.AsyncFunctionDef: lambda module, node: module.functions.add(node.name),
-    ast.Import: _note_import,
-    ast.ImportFrom: _note_import_from,
-}

@@ -12,7 +12,8 @@ import ast
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.source.python.training import (
     FACTORIES,
@@ -22,7 +23,7 @@ from gpuadvise.advisor.source.python.training import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.source.python.module import PythonModule
 
@@ -162,6 +163,8 @@ _DEFAULT_ON_GPU = re.compile(
     rb"set_default_tensor_type\(['\"]?torch\.cuda|set_default_device\(['\"]cuda"
 )
 _DEEPEST = 120
+# Expressions of a statement, about: they are counted as so many.
+_PARTS_OF_STATEMENT = 8
 _MOST_BASES = 4  # one class of the file below the other
 # Without one of these nothing of a file is known to be on a GPU, or to be on its way there.
 _SAYS_SOMETHING = re.compile(
@@ -206,8 +209,8 @@ class Tensors:
             self._functions.setdefault(function.name, []).append(function)
         for made in module.of(ast.ClassDef):
             self._classes[made.name] = made
+        self._parameters: dict[ast.AST, dict[str, Value | None]] = {}
         # Variable = lambda *args: autograd.Variable(*args).cuda()
-        self._used: dict[ast.AST, set[str]] = {}
         self._movers = {
             name
             for name, values in module.assigned.items()
@@ -278,25 +281,34 @@ class Tensors:
                 (a for a in self.module.ancestors(function) if isinstance(a, ast.ClassDef)), None
             )
         self._function = function
-        names: dict[str, Value | None] = {}
-        given = self._given_before.get(function, {})
-        arguments = function.args
-        of_model = function.name != "__init__" and self.is_model(self._class)
-        if function not in self._used:
-            self._used[function] = set() if of_model else self._used_as_tensors(function)
-        tensors = self._used[function]
-        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-            value = given.get(parameter.arg)
-            if value is None and of_model and _may_be_tensor(parameter):
-                value = _LIKELY_ON_GPU
-            elif value is None and _BATCH_NAMES.match(parameter.arg):
-                value = _GIVEN_BATCH
-            elif value is None and parameter.arg in tensors and _may_be_tensor(parameter):
-                value = _LIKELY_ON_GPU
-            names[parameter.arg] = value
+        if function not in self._parameters:
+            self._parameters[function] = self._likely_parameters(function)
+        names = self._parameters[function].copy()
+        for parameter, value in self._given_before.get(function, {}).items():
+            if value is not None and parameter in names:
+                names[parameter] = value
         self._returned[function] = None
         self._block(function.body, names)
         self._class, self._function = before
+
+    def _likely_parameters(
+        self, function: ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> dict[str, Value | None]:
+        """Return what the parameters of *function* are by themselves, where no call of this file gives them anything."""
+        names: dict[str, Value | None] = {}
+        of_model = function.name != "__init__" and self.is_model(self._class)
+        tensors = set() if of_model else self._used_as_tensors(function)
+        arguments = function.args
+        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            value: Value | None = None
+            if of_model and _may_be_tensor(parameter):
+                value = _LIKELY_ON_GPU
+            elif _BATCH_NAMES.match(parameter.arg):
+                value = _GIVEN_BATCH
+            elif parameter.arg in tensors and _may_be_tensor(parameter):
+                value = _LIKELY_ON_GPU
+            names[parameter.arg] = value
+        return names
 
     def _used_as_tensors(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
         """Return the names that a function of no class gives to PyTorch, or of which it calls what only tensors have.
@@ -328,6 +340,7 @@ class Tensors:
             self._statement(statement, names)
 
     def _statement(self, statement: ast.stmt, names: dict[str, Value | None]) -> None:
+        self.module.count_work(_PARTS_OF_STATEMENT)
         match statement:
             case ast.Assign():
                 value = self._value(statement.value, names)
@@ -498,80 +511,89 @@ class Tensors:
     def _value(self, node: ast.expr, names: dict[str, Value | None]) -> Value | None:
         if self._depth > _DEEPEST:
             return None
-        self.module.count_work(1)
+        evaluate = _EVALUATED.get(type(node))
+        if evaluate is None:
+            return None
         self._depth += 1
-        value = self._evaluated(node, names)
+        value = evaluate(self, node, names)
         self._depth -= 1
         if value is not None:
             self.values[node] = value
         return value
 
-    def _evaluated(self, node: ast.expr, names: dict[str, Value | None]) -> Value | None:
-        # These stand far more often than the rest: a match asks for one class after the other.
-        if isinstance(node, ast.Name):
-            return self._name(node.id, names)
-        if isinstance(node, ast.Constant):
-            return _constant(node.value) if isinstance(node.value, str) else _HOST_VALUE
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node, names)
-        if isinstance(node, ast.Call):
-            return self._call(node, names)
-        match node:
-            case ast.Subscript():
-                whole = self._value(node.value, names)
-                self._value(node.slice, names)
-                # loaders["train"]
-                is_loader = whole is not None and whole.kind is ValueKind.LOADER
-                return whole if is_loader else _element(whole)
-            case ast.BinOp():
-                sides = [self._value(node.left, names), self._value(node.right, names)]
-                if isinstance(node.op, ast.Mod) and _mentions_device_count(self.module, node.right):
-                    return _GPU_DEVICE
-                return _joined_operands(sides)
-            case ast.UnaryOp():
-                return self._value(node.operand, names)
-            case ast.Compare():
-                sides = [self._value(side, names) for side in (node.left, *node.comparators)]
-                if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
-                    return _HOST_VALUE
-                return _joined_operands(sides)
-            case ast.BoolOp():
-                values = [self._value(part, names) for part in node.values]
-                return values[0] if len(set(values)) == 1 else None
-            case ast.IfExp():
-                self._value(node.test, names)
-                first, second = self._value(node.body, names), self._value(node.orelse, names)
-                return _either(first, second)
-            case ast.Tuple() | ast.List():
-                return _joined_elements([self._value(part, names) for part in node.elts])
-            case ast.NamedExpr():
-                value = self._value(node.value, names)
-                self._bind(node.target, value, names, None)
-                return value
-            case ast.JoinedStr():
-                for part in node.values:
-                    if isinstance(part, ast.FormattedValue):
-                        self._value(part.value, names)
-                starts = node.values[0] if node.values else None
-                is_gpu = isinstance(starts, ast.Constant) and str(starts.value).startswith("cuda")
-                return _GPU_DEVICE if is_gpu else _HOST_VALUE
-            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-                return self._comprehension(node, names)
-            case ast.Dict():
-                parts = [self._value(part, names) for part in node.values]
-                for key in node.keys:
-                    if key is not None:
-                        self._value(key, names)
-                return _joined_elements(parts)
-            case ast.Starred() | ast.Await() | ast.Yield() | ast.YieldFrom():
-                return self._value(node.value, names) if node.value is not None else None
-            case ast.Slice():
-                for bound in (node.lower, node.upper, node.step):
-                    if bound is not None:
-                        self._value(bound, names)
-                return None
-            case _:
-                return None
+    def _of_name(self, node: ast.Name, names: dict[str, Value | None]) -> Value | None:
+        return self._name(node.id, names)
+
+    def _of_constant(self, node: ast.Constant, _: dict[str, Value | None]) -> Value:
+        return _constant(node.value) if isinstance(node.value, str) else _HOST_VALUE
+
+    def _of_subscript(self, node: ast.Subscript, names: dict[str, Value | None]) -> Value | None:
+        whole = self._value(node.value, names)
+        self._value(node.slice, names)
+        # loaders["train"]
+        is_loader = whole is not None and whole.kind is ValueKind.LOADER
+        return whole if is_loader else _element(whole)
+
+    def _of_binary(self, node: ast.BinOp, names: dict[str, Value | None]) -> Value | None:
+        sides = [self._value(node.left, names), self._value(node.right, names)]
+        if isinstance(node.op, ast.Mod) and _mentions_device_count(self.module, node.right):
+            return _GPU_DEVICE
+        return _joined_operands(sides)
+
+    def _of_unary(self, node: ast.UnaryOp, names: dict[str, Value | None]) -> Value | None:
+        return self._value(node.operand, names)
+
+    def _of_comparison(self, node: ast.Compare, names: dict[str, Value | None]) -> Value | None:
+        sides = [self._value(side, names) for side in (node.left, *node.comparators)]
+        if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
+            return _HOST_VALUE
+        return _joined_operands(sides)
+
+    def _of_and_or(self, node: ast.BoolOp, names: dict[str, Value | None]) -> Value | None:
+        values = [self._value(part, names) for part in node.values]
+        return values[0] if len(set(values)) == 1 else None
+
+    def _of_choice(self, node: ast.IfExp, names: dict[str, Value | None]) -> Value | None:
+        self._value(node.test, names)
+        first, second = self._value(node.body, names), self._value(node.orelse, names)
+        return _either(first, second)
+
+    def _of_sequence(
+        self, node: ast.Tuple | ast.List, names: dict[str, Value | None]
+    ) -> Value | None:
+        return _joined_elements([self._value(part, names) for part in node.elts])
+
+    def _of_walrus(self, node: ast.NamedExpr, names: dict[str, Value | None]) -> Value | None:
+        value = self._value(node.value, names)
+        self._bind(node.target, value, names, None)
+        return value
+
+    def _of_text(self, node: ast.JoinedStr, names: dict[str, Value | None]) -> Value:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self._value(part.value, names)
+        starts = node.values[0] if node.values else None
+        is_gpu = isinstance(starts, ast.Constant) and str(starts.value).startswith("cuda")
+        return _GPU_DEVICE if is_gpu else _HOST_VALUE
+
+    def _of_dict(self, node: ast.Dict, names: dict[str, Value | None]) -> Value | None:
+        parts = [self._value(part, names) for part in node.values]
+        for key in node.keys:
+            if key is not None:
+                self._value(key, names)
+        return _joined_elements(parts)
+
+    def _of_inner(
+        self,
+        node: ast.Starred | ast.Await | ast.Yield | ast.YieldFrom,
+        names: dict[str, Value | None],
+    ) -> Value | None:
+        return self._value(node.value, names) if node.value is not None else None
+
+    def _of_slice(self, node: ast.Slice, names: dict[str, Value | None]) -> None:
+        for bound in (node.lower, node.upper, node.step):
+            if bound is not None:
+                self._value(bound, names)
 
     def _comprehension(
         self,
@@ -611,11 +633,12 @@ class Tensors:
     def _meant_by(self, name: str) -> Value | None:
         if name in self.module.imports or name in self._functions or name in self._classes:
             return None
-        if _LOADER_NAMES.match(name):
+        kind = _kind_named(name, self.cpu_only)
+        if kind is ValueKind.LOADER:
             return Value(ValueKind.LOADER, sure=False)
-        if _DEVICE_NAMES.match(name) and not self.cpu_only:
+        if kind is ValueKind.DEVICE:
             return _LIKELY_GPU
-        return _LIKELY_MODEL if _MODEL_NAMES.match(name) else None
+        return _LIKELY_MODEL if kind is ValueKind.MODEL else None
 
     def _attribute(self, node: ast.Attribute, names: dict[str, Value | None]) -> Value | None:
         if node.attr.endswith("Tensor"):
@@ -927,6 +950,43 @@ class Tensors:
         return Value(ValueKind.TENSOR, TensorMemory.PAGEABLE, maker=call, data=data, random=random)
 
 
+@lru_cache(4096)  # most names stand in many files
+def _kind_named(name: str, cpu_only: bool) -> ValueKind | None:
+    """Return the kind of value that *name* is one of, by itself; no device of a file that has a host's only."""
+    if _LOADER_NAMES.match(name):
+        return ValueKind.LOADER
+    if _DEVICE_NAMES.match(name) and not cpu_only:
+        return ValueKind.DEVICE
+    return ValueKind.MODEL if _MODEL_NAMES.match(name) else None
+
+
+# What gives each kind of expression its value; the others have none.
+_EVALUATED: dict[type[ast.expr], Callable[[Tensors, Any, dict[str, Value | None]], Value | None]] = {
+    ast.Name: Tensors._of_name,
+    ast.Constant: Tensors._of_constant,
+    ast.Attribute: Tensors._attribute,
+    ast.Call: Tensors._call,
+    ast.Subscript: Tensors._of_subscript,
+    ast.BinOp: Tensors._of_binary,
+    ast.UnaryOp: Tensors._of_unary,
+    ast.Compare: Tensors._of_comparison,
+    ast.BoolOp: Tensors._of_and_or,
+    ast.IfExp: Tensors._of_choice,
+    ast.Tuple: Tensors._of_sequence,
+    ast.List: Tensors._of_sequence,
+    ast.NamedExpr: Tensors._of_walrus,
+    ast.JoinedStr: Tensors._of_text,
+    ast.ListComp: Tensors._comprehension,
+    ast.SetComp: Tensors._comprehension,
+    ast.GeneratorExp: Tensors._comprehension,
+    ast.DictComp: Tensors._comprehension,
+    ast.Dict: Tensors._of_dict,
+    ast.Starred: Tensors._of_inner,
+    ast.Await: Tensors._of_inner,
+    ast.Yield: Tensors._of_inner,
+    ast.YieldFrom: Tensors._of_inner,
+    ast.Slice: Tensors._of_slice,
+}
 _MOVES = ("to", "cuda", "type")
 
 
