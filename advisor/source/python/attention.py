@@ -50,18 +50,20 @@ def written_attention(module: PythonModule) -> Iterator[WrittenAttention]:
 
 def _is_layer(module: PythonModule, call: ast.Call) -> bool:
     """Whether *call* runs ``self.attend = nn.Softmax(dim=-1)`` of its class."""
-    if not isinstance(call.func, ast.Attribute) or ast.unparse(call.func.value) != "self":
+    if not isinstance(call.func, ast.Attribute) or getattr(call.func.value, "id", "") != "self":
         return False
-    around = next((a for a in module.ancestors(call) if isinstance(a, ast.ClassDef)), None)
-    return around in module.found_once(_softmax_layers).get(call.func.attr, ())
+    classes = module.found_once(_softmax_layers).get(call.func.attr)
+    if not classes:
+        return False
+    return next((a for a in module.ancestors(call) if isinstance(a, ast.ClassDef)), None) in classes
 
 
 def _softmax_layers(module: PythonModule) -> dict[str, list[ast.AST]]:
     """Return the attributes that are nn.Softmax, each with the classes that make it."""
     layers: dict[str, list[ast.AST]] = {}
-    for made in module.calls:
+    for made in module.calls_of("torch.nn.Softmax"):
         above = module.parents.get(made)
-        if module.name_of(made.func) == "torch.nn.Softmax" and isinstance(above, ast.Assign):
+        if isinstance(above, ast.Assign):
             target = above.targets[0]
             if isinstance(target, ast.Attribute):
                 around = (a for a in module.ancestors(made) if isinstance(a, ast.ClassDef))

@@ -38,10 +38,7 @@ _SIZES = re.compile(
 def makers_of_tables(module: PythonModule) -> set[ast.AST]:
     """Return what stands around calls that a table begins with; nothing else computes one."""
     return {
-        above
-        for call in module.calls
-        if _FACTORIES.match(module.name_of(call.func))
-        for above in module.ancestors(call)
+        above for call in module.calls_like(_FACTORIES.match) for above in module.ancestors(call)
     }
 
 

@@ -67,6 +67,7 @@ class PythonModule:
     deadline: float = float("inf")  # of the processor's time
     _until_look: int = _LOOKED_AT
     _found: dict[Callable[[PythonModule], Any], Any] = field(default_factory=dict)
+    _named: tuple[dict[str, list[ast.Call]], dict[str, list[ast.Call]]] | None = None
     _loops: dict[ast.AST, ast.For | ast.AsyncFor | ast.While | None] = field(default_factory=dict)
 
     def found_once(self, find: Callable[[PythonModule], Found]) -> Found:
@@ -112,6 +113,37 @@ class PythonModule:
         """Return the nodes of *kind*, in the order of a walk."""
         found: list[Node] = self.by_kind.get(kind, [])
         return found
+
+    def calls_of(self, *names: str) -> list[ast.Call]:
+        """Return the calls of functions with one of these dotted names, in the order of a walk."""
+        return self._in_order([self._calls_by_name()[0].get(name, []) for name in names])
+
+    def calls_like(self, is_meant: Callable[[str], object]) -> list[ast.Call]:
+        """Return the calls of functions whose dotted name *is_meant*, in the order of a walk."""
+        found = self._calls_by_name()[0].items()
+        return self._in_order([calls for name, calls in found if is_meant(name)])
+
+    def calls_named(self, *names: str) -> list[ast.Call]:
+        """Return the calls of functions and methods by their last names, in the order of a walk."""
+        return self._in_order([self._calls_by_name()[1].get(name, []) for name in names])
+
+    def _in_order(self, found: list[list[ast.Call]]) -> list[ast.Call]:
+        found = [calls for calls in found if calls]
+        if len(found) < 2:
+            return found[0] if found else []
+        chosen = {call for calls in found for call in calls}
+        return [call for call in self.calls if call in chosen]
+
+    def _calls_by_name(self) -> tuple[dict[str, list[ast.Call]], dict[str, list[ast.Call]]]:
+        """Return the calls by their dotted names, and by their last names as they are written."""
+        if self._named is None:
+            dotted: dict[str, list[ast.Call]] = {}
+            last: dict[str, list[ast.Call]] = {}
+            for call in self.calls:
+                dotted.setdefault(self.name_of(call.func), []).append(call)
+                last.setdefault(last_name(call), []).append(call)
+            self._named = dotted, last
+        return self._named
 
     def of_any(self, *kinds: type[Placed]) -> list[Placed]:
         """Return the nodes of one of *kinds*, in the order of the text."""
@@ -226,6 +258,12 @@ class PythonModule:
     def offset(self, line: int, column: int) -> int:
         """Return the byte offset of a position as the standard parser gives it."""
         return self.text.start_of(line) + column
+
+
+def last_name(call: ast.Call) -> str:
+    """Return the name that *call* calls, without what stands before it: "item" of ``loss.item()``."""
+    name: str = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return name
 
 
 def read_python(text: SourceText) -> PythonModule:

@@ -21,8 +21,8 @@ def clocks_of_steps(module: PythonModule) -> Iterator[ast.Call]:
     """Yield the clock that times a step in which the host never waits for the GPU, once for a loop."""
     steps = steps_of(module)
     waiting = {steps.training_loop(read.node) for read in reads_of(module)}
-    for call in module.calls:
-        loop = steps.training_loop(call) if module.name_of(call.func) in CLOCKS else None
+    for call in module.calls_of(*CLOCKS):
+        loop = steps.training_loop(call)
         if loop is None or loop in waiting or any(word in ast.unparse(loop) for word in _WAITS):
             continue
         if _is_subtracted(module, call, loop):

@@ -44,11 +44,6 @@ class StepLoops:
         self._outer: set[ast.AST] = set()
         self._parts: dict[ast.AST, set[str]] = {}
         self.on_gpu: bool | None = None
-        self._calls: dict[str, list[ast.Call]] = {}
-        for call in module.calls:
-            self._calls.setdefault(
-                getattr(call.func, "attr", getattr(call.func, "id", "")), []
-            ).append(call)
         self._find_training()
         self._find_hooks()
         self._find_evaluation()
@@ -85,7 +80,7 @@ class StepLoops:
 
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a function or a method by its last name."""
-        return self._calls.get(name, [])
+        return self.module.calls_named(name)
 
     def losses(self, loop: ast.AST) -> set[str]:
         """Return the names of what goes backward in a training loop or in a function of its step."""
@@ -277,7 +272,7 @@ class StepLoops:
                 and isinstance(holder, ast.FunctionDef)
                 and holder not in self.functions
                 and holder.name not in ("main", "train", "run", "fit", "demo", "closure")
-                and not self._calls.get(holder.name)
+                and not self.calls(holder.name)
             ):
                 self.functions[holder] = set(losses)
 

@@ -961,7 +961,9 @@ def _kind_named(name: str, cpu_only: bool) -> ValueKind | None:
 
 
 # What gives each kind of expression its value; the others have none.
-_EVALUATED: dict[type[ast.expr], Callable[[Tensors, Any, dict[str, Value | None]], Value | None]] = {
+_EVALUATED: dict[
+    type[ast.expr], Callable[[Tensors, Any, dict[str, Value | None]], Value | None]
+] = {
     ast.Name: Tensors._of_name,
     ast.Constant: Tensors._of_constant,
     ast.Attribute: Tensors._attribute,
@@ -1080,8 +1082,8 @@ def stores_to_gpu(module: PythonModule) -> Iterator[ast.Assign]:
 def _moves(module: PythonModule, tensors: Tensors) -> Iterator[tuple[ast.Call, Value | None]]:
     if tensors.cpu_only:
         return
-    for call in module.calls:
-        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+    for call in module.calls_named(*_MOVES):
+        if not isinstance(call.func, ast.Attribute):
             continue
         if module.name_of(call.func).startswith("torch."):
             continue

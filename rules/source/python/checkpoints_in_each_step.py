@@ -27,11 +27,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if b"torch.save" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
-    for call in module.calls:
-        if (
-            module.name_of(call.func) == "torch.save"
-            and steps.training_loop(call) in steps.training
-        ):
+    for call in module.calls_of("torch.save"):
+        if steps.training_loop(call) in steps.training:
             yield module.diagnostic(
                 "checkpoints-in-each-step", call,
                 where_on_gpu(

@@ -32,16 +32,15 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if b"DataParallel(" not in words or is_test(module):
         return
     infers = b".eval()" in words and b".backward(" not in words and b".train()" not in words
-    for call in module.calls:
-        if module.name_of(call.func) in ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel"):
-            yield module.diagnostic(
-                "data-parallel-threads", call,
-                "The wrapper splits and gathers each batch by threads of Python, which a few samples do not repay."
-                if infers
-                else "One process copies the model to every GPU in each step, and its threads take turns in Python.",
-                _ACTION_ALONE if infers else _ACTION,
-            )  # fmt: skip
-            return
+    wrapped = module.calls_of("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
+    for call in wrapped[:1]:
+        yield module.diagnostic(
+            "data-parallel-threads", call,
+            "The wrapper splits and gathers each batch by threads of Python, which a few samples do not repay."
+            if infers
+            else "One process copies the model to every GPU in each step, and its threads take turns in Python.",
+            _ACTION_ALONE if infers else _ACTION,
+        )  # fmt: skip
 
 
 CHECK = PythonCheck(

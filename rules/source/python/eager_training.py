@@ -47,10 +47,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if not works_on_gpu(module):
         return
     steps = steps_of(module)
-    for call in module.calls:
+    for call in module.calls_named("backward"):
         if (
             isinstance(call.func, ast.Attribute)
-            and call.func.attr == "backward"
             and steps.training_loop(call)
             and (b"__main__" in words or _is_trainer(module, call))
         ):
@@ -77,11 +76,8 @@ def _trainers(module: PythonModule) -> Iterator[Diagnostic]:
     yield from _arguments_of_trainers(module)
     if b"lightning" not in module.text.content or b"autocast" in module.text.content:
         return
-    for call in module.calls:
-        name = module.name_of(call.func)
-        if not (
-            name.startswith(("pytorch_lightning.", "lightning.")) and name.endswith(".Trainer")
-        ):
+    for call in module.calls_like(lambda name: name.endswith(".Trainer")):
+        if not module.name_of(call.func).startswith(("pytorch_lightning.", "lightning.")):
             continue
         on_gpu = any(
             argument(call, word) is not None for word in ("gpus", "devices", "accelerator")
@@ -97,10 +93,12 @@ def _trainers(module: PythonModule) -> Iterator[Diagnostic]:
 def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
     """Trainers of Transformers that are given no precision."""
     chosen = ("fp16", "bf16", "tf32", "torch_compile", "use_cpu", "no_cuda")
-    for call in module.calls:
-        if not module.name_of(call.func).endswith("TrainingArguments") or not call.keywords:
-            continue
-        if has_unknown_arguments(call) or any(argument(call, name) is not None for name in chosen):
+    for call in module.calls_like(lambda name: name.endswith("TrainingArguments")):
+        if (
+            not call.keywords
+            or has_unknown_arguments(call)
+            or any(argument(call, name) is not None for name in chosen)
+        ):
             continue
         yield module.diagnostic(
             "eager-training", call,

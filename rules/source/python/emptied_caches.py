@@ -26,12 +26,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module):
         return
     steps = steps_of(module)
-    for call in module.calls:
+    for call in module.calls_of("torch.cuda.empty_cache", "gc.collect"):
         name = module.name_of(call.func)
-        trains = (
-            name in ("torch.cuda.empty_cache", "gc.collect")
-            and steps.training_loop(call) is not None
-        )
+        trains = steps.training_loop(call) is not None
         evaluates = name == "torch.cuda.empty_cache" and (
             steps.evaluation_loop(call) is not None
             or _is_per_batch(module, call)

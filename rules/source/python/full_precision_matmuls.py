@@ -36,8 +36,8 @@ _ACTION = (
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find a program that trains in FP32 and never chooses the precision of its matrix products."""
-    words = module.text.content
-    if any(mark.encode() in words for mark in (*_PRECISION, *_MIXED)):
+    loops, words = steps_of(module).training, module.text.content
+    if not loops or any(mark.encode() in words for mark in (*_PRECISION, *_MIXED)):
         return
     if (
         b"deterministic" in words
@@ -47,9 +47,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         or not works_on_gpu(module)
     ):
         return
-    loops = steps_of(module).training
-    uses = [c for c in module.calls if module.name_of(c.func) in _MATMULS and not _is_small(c)]
-    if loops and uses:
+    uses = [call for call in module.calls_of(*_MATMULS) if not _is_small(call)]
+    if uses:
         yield module.diagnostic(
             "full-precision-matmuls", uses[0],
             "Matrix products run in FP32 without tensor cores, which is the default.",

@@ -30,8 +30,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
-    for call in module.calls:
-        if module.name_of(call.func) not in _JOINS or not call.args:
+    for call in module.calls_of(*_JOINS):
+        if not call.args:
             continue
         above = module.parents.get(call)
         if not isinstance(above, ast.Assign) or len(above.targets) != 1:

@@ -48,8 +48,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if b"DataLoader" not in module.text.content:
         return
     feeding, training = loaders_to_gpu(module), loaders_to_train(module)
-    for call in module.calls:
-        if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
+    for call in module.calls_of(*LOADERS):
+        if has_unknown_arguments(call):
             continue
         workers = argument(call, "num_workers")
         count = _number_of(module, workers) if workers is not None else None
@@ -87,8 +87,8 @@ def _number_of(module: PythonModule, node: ast.expr) -> object:
         return default.value if isinstance(default, ast.Constant) else None
     if not isinstance(node, ast.Attribute):
         return None
-    for call in module.calls:
-        if getattr(call.func, "attr", "") == "add_argument" and any(
+    for call in module.calls_named("add_argument"):
+        if isinstance(call.func, ast.Attribute) and any(
             isinstance(word, ast.Constant)
             and str(word.value).lstrip("-").replace("-", "_") == node.attr
             for word in call.args
@@ -100,8 +100,8 @@ def _number_of(module: PythonModule, node: ast.expr) -> object:
 
 def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
     """Find trainers of Transformers whose loaders have no workers, as they have by default."""
-    for call in module.calls:
-        if not module.name_of(call.func).endswith("TrainingArguments") or not call.keywords:
+    for call in module.calls_like(lambda name: name.endswith("TrainingArguments")):
+        if not call.keywords:
             continue
         if argument(call, "dataloader_num_workers") is None and not has_unknown_arguments(call):
             yield module.diagnostic(

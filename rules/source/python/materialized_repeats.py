@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.module import last_name
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_test,
@@ -42,10 +43,9 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     steps = steps_of(module)
     last = -1
-    for call in sorted(module.calls, key=lambda call: call.lineno):
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        if name not in ("repeat", "repeat_kv", "repeat_interleave"):
-            continue
+    repeats = module.calls_named("repeat", "repeat_kv", "repeat_interleave")
+    for call in sorted(repeats, key=lambda call: call.lineno):
+        name = last_name(call)
         if forward_of(module, call) is None and not (
             steps.training_loop(call) or steps.evaluation_loop(call)
         ):

@@ -44,8 +44,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if b"TensorDataset" not in module.text.content:
         return
     feeding = loaders_to_gpu(module)
-    for call in module.calls:
-        if module.name_of(call.func) not in LOADERS or call not in feeding:
+    for call in module.calls_of(*LOADERS):
+        if call not in feeding:
             continue
         size = argument(call, "batch_size")
         is_whole = isinstance(size, ast.Constant) and size.value is None

@@ -108,8 +108,8 @@ def _by_helpers(module: PythonModule, uploads: list[ast.Call]) -> Iterator[Diagn
 
 def _constants(module: PythonModule) -> Iterator[Diagnostic]:
     """Find ``torch.log(torch.tensor(10.0))``: a number that a tensor and a kernel are made for."""
-    for call in module.calls:
-        if module.name_of(call.func) not in _FUNCTIONS or len(call.args) != 1:
+    for call in module.calls_of(*_FUNCTIONS):
+        if len(call.args) != 1:
             continue
         made = call.args[0]
         if not isinstance(made, ast.Call) or len(made.args) != 1:

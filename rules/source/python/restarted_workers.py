@@ -30,8 +30,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module):
         return
     tensors = tensors_of(module)
-    for call in module.calls:
-        if module.name_of(call.func) != "next" or len(call.args) != 1:
+    for call in module.calls_of("next"):
+        if len(call.args) != 1:
             continue
         made = call.args[0]
         if not isinstance(made, ast.Call) or getattr(made.func, "id", "") not in (

@@ -35,7 +35,7 @@ _ACTION = "Leave it out: work in one stream runs in order, and reading a value w
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.cuda.synchronize()`` in every iteration, other than to measure time."""
-    waits = [c for c in module.calls if module.name_of(c.func) == "torch.cuda.synchronize"]
+    waits = module.calls_of("torch.cuda.synchronize")
     if not waits:
         return
     steps = steps_of(module)

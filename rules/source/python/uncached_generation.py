@@ -31,8 +31,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``logits = model(tokens)`` and ``tokens = torch.cat((tokens, next))`` in one loop, with nothing kept."""
     if is_test(module) or not may_work_on_gpu(module):
         return
-    for join in module.calls:
-        if module.name_of(join.func) not in _JOINS or not join.args:
+    for join in module.calls_of(*_JOINS):
+        if not join.args:
             continue
         above = module.parents.get(join)
         loop = module.loop_around(join)

@@ -35,8 +35,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     if is_test(module) or not may_work_on_gpu(module):
         return
-    for call in module.calls:
-        if module.name_of(call.func) not in _FUSED or has_unknown_arguments(call):
+    for call in module.calls_of(*_FUSED):
+        if has_unknown_arguments(call):
             continue
         if (
             _is_of_few(call)
@@ -58,10 +58,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
     """Find trainers of Transformers that are told to update parameter by parameter."""
-    for call in module.calls:
+    for call in module.calls_like(lambda name: name.endswith("TrainingArguments")):
         said = argument(call, "optim")
-        if not module.name_of(call.func).endswith("TrainingArguments"):
-            continue
         if isinstance(said, ast.Constant) and said.value in ("adamw_torch", "adamw_hf"):
             yield module.diagnostic(
                 "unfused-optimizers", said,

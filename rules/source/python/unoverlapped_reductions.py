@@ -35,8 +35,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         or b"grad" not in module.text.content
     ):
         return
-    for call in module.calls:
-        if not _REDUCES.search(module.name_of(call.func)) or not call.args:
+    for call in module.calls_like(_REDUCES.search):
+        if not call.args:
             continue
         if _is_asynchronous(call):
             continue

@@ -35,8 +35,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if b"DataLoader" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
         return
     feeding = loaders_to_gpu(module)
-    for call in module.calls:
-        if module.name_of(call.func) not in LOADERS or has_unknown_arguments(call):
+    for call in module.calls_of(*LOADERS):
+        if has_unknown_arguments(call):
             continue
         pinned = argument(call, "pin_memory")
         refused = isinstance(pinned, ast.Constant) and pinned.value is False

@@ -32,14 +32,14 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     if is_test(module) or not works_on_gpu(module) or not steps_of(module).training:
         return
-    for call in module.calls:
-        if _CONVOLUTIONS.match(module.name_of(call.func)):
-            yield module.diagnostic(
-                "unsearched-convolutions", call,
-                "cuDNN picks algorithms by a heuristic unless it may time them once for each shape.",
-                _ACTION,
-            )  # fmt: skip
-            return
+    convolutions = module.calls_like(_CONVOLUTIONS.match)
+    if convolutions:
+        yield module.diagnostic(
+            "unsearched-convolutions", convolutions[0],
+            "cuDNN picks algorithms by a heuristic unless it may time them once for each shape.",
+            _ACTION,
+        )  # fmt: skip
+        return
     if _TRANSFORMERS.search(module.text.content):
         return
     for loop in steps_of(module).training:

@@ -29,7 +29,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     if is_test(module):
         return
-    for call in module.calls:
+    for call in module.calls_named("zero_grad", "zero_"):
         if not isinstance(call.func, ast.Attribute):
             continue
         said = argument(call, "set_to_none")
