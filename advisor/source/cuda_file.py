@@ -37,7 +37,7 @@ _MOST_NAMESAKES = 200
 _INTEGER = re.compile(r"^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)$")
 _FLOATING = re.compile(r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?([fFlL]?)$")
 _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
-_SPACE = re.compile(rb"[^\n]")
+_SPACES = bytes(10 if byte == 10 else 32 for byte in range(256))  # line breaks stay
 _BUILTIN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 _TYPE_BYTES = {
     "bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "bf16": 2, "int": 4, "uint": 4,
@@ -208,7 +208,7 @@ class CudaFile:
         """The text of the file with spaces in the place of comments; offsets stay."""
         if self._code is None:
             text = self.text.content
-            self._code = _COMMENT.sub(lambda match: _SPACE.sub(b" ", match[0]), text)
+            self._code = _COMMENT.sub(lambda match: match[0].translate(_SPACES), text)
         return self._code
 
     def matches(self, pattern: re.Pattern[bytes]) -> bool:

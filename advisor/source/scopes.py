@@ -57,7 +57,8 @@ _DECLARING = (
     "class_specifier", "enumerator",
 )  # fmt: skip
 # A body without these words, in whatever place, names no type and holds no function.
-_HOLDING = re.compile(rb"using|typedef|struct|class|union")
+_HOLDING = (b"using", b"typedef", b"struct", b"class", b"union")
+_WORD = re.compile(rb"\w+")
 _DECLARATORS = frozenset(
     ("pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator",
      "init_declarator", "function_declarator")
@@ -120,6 +121,7 @@ class SourceFunction:
     holds_functions: bool = False
     changed: frozenset[str] | None = None
     last_check: int | None = None
+    _words: frozenset[bytes] | None = None
     _parameters: tuple[Variable, ...] | None = None
     _declared: dict[str, list[Variable]] | None = None
     _variables: dict[str, list[Variable]] | None = None
@@ -156,9 +158,20 @@ class SourceFunction:
             _collect(self, self._variables)
         return self._variables
 
-    def says(self, words: bytes) -> bool:
-        """Whether *words* stand in the body, be it in a comment."""
-        return self.text.content.find(words, self.body.start, self.body.end) >= 0
+    def says(self, *words: bytes) -> bool:
+        """Whether one of *words* stands in the body, be it in a comment or within a longer word."""
+        text, body = self.text.content, self.body
+        for word in words:  # noqa: SIM110 - asked for each rule and function: a generator costs more than it finds
+            if text.find(word, body.start, body.end) >= 0:
+                return True
+        return False
+
+    def has_word(self, words: frozenset[bytes]) -> bool:
+        """Whether one of *words* stands in the body as a whole, be it in a comment."""
+        if self._words is None:
+            found = _WORD.findall(self.text.content, self.body.start, self.body.end)
+            self._words = frozenset(found)
+        return not words.isdisjoint(self._words)
 
     def matches(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether *pattern* stands in the body, be it in a comment."""
@@ -168,7 +181,7 @@ class SourceFunction:
         """Let go what is known of head and body; it is read anew when somebody asks again."""
         if self.holds_functions:
             return
-        self._variables = self._declared = self._parameters = None
+        self._variables = self._declared = self._parameters = self._words = None
         self._known.clear()
         self.tree.close(self.body)
 
@@ -229,7 +242,7 @@ def _functions_in(
     function: SourceFunction, tree: Tree, text: SourceText, names: Names
 ) -> Iterator[SourceFunction]:
     """Enter the types that the body of *function* names, and yield the functions that it holds."""
-    if not function.matches(_HOLDING):
+    if not function.says(*_HOLDING):
         return
     for node in function.nodes("type_definition"):
         _typedef(node, text, names)

@@ -44,7 +44,9 @@ _RANK = b"thread_rank()"
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find atomics in global memory whose threads all have one address, or one for each value of a byte."""
     of_a_group = context.function.place is ExecutionSpace.KERNEL and context.function.says(_RANK)
-    if not (is_kernel_with_lanes(context) or of_a_group) or not context.function.matches(_WORDS):
+    if not context.function.says(b"atomic") or not context.function.matches(_WORDS):
+        return
+    if not (is_kernel_with_lanes(context) or of_a_group):
         return
     reported: set[str] = set()
     for call in context.calls(*_ATOMICS):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _FEWEST_STEPS = number(
     3, "written steps of less than a warp with a barrier each, at least", "", "our judgement"
 )
-_HALVES = re.compile(r"(\w+)\s*(?:>>=\s*1\b|/=\s*2\b|=[^=;]*?(?:>>\s*1\b|/\s*2\b))")
+_HALVES = re.compile(r"\b(\w+)\s*(?:>>=\s*1\b|/=\s*2\b|=[^=;]*?(?:>>\s*1\b|/\s*2\b))")
+_BARRIER_WORDS = frozenset((b"__syncthreads", b"sync"))
 _BARRIER = re.compile(rb"\b__syncthreads\s*\(|\bsync\s*\(")
 _ACTION = (
     "Let the tree end at 32 values, and the first warp add those up by __shfl_down_sync() or __reduce_add_sync(), without "
@@ -34,7 +35,9 @@ _ACTION = (
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find trees over shared memory that halve the threads at work down to one, with a barrier for each step; one per loop."""
     function = context.function
-    if not function.on_device or not function.matches(_BARRIER):
+    if not function.on_device or not function.has_word(_BARRIER_WORDS):
+        return
+    if not function.matches(_BARRIER):
         return
     for loop in function.nodes(*LOOPS):
         if not _BARRIER.search(context.file.text.content, loop.start, loop.end):

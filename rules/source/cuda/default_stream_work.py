@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _EXTENSION = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|ATen/|c10/)", re.MULTILINE)
+_EXTENDED = (b"torch/", b"ATen/", b"c10/")
 _ACTION = "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)."
 
 
@@ -42,7 +43,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _beside_framework(context: RuleContext) -> Iterator[Diagnostic]:
     """Find the first launch of a function of a PyTorch extension that takes the default stream, not PyTorch's own."""
-    if not context.file.matches(_EXTENSION):
+    if not any(map(context.file.says, _EXTENDED)) or not context.file.matches(_EXTENSION):
         return
     launches = [launch for launch in context.launches.of(context.function) if not launch.stream]
     if launches:

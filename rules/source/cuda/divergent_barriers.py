@@ -31,7 +31,7 @@ _BARRIERS = frozenset(
 )
 
 
-_WORDS = re.compile(rb"sync|Block(?:Reduce|Scan)")
+_WORDS = (b"sync", b"BlockReduce", b"BlockScan")
 _BARRIER_CALL = re.compile(rb"\b__syncthreads\w*\s*\(")
 _COLLECTIVE = re.compile(
     r"(?:\w+::)*(?:Block|block_?)(?:Reduce|Scan|reduce|scan|RadixSort|Exchange|Load|Store)\w*\s*[({]"
@@ -45,7 +45,7 @@ _ACTION = (
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Barriers of a block under a condition, or in a loop, that depends on the thread."""
-    if not context.function.on_device or not context.file.matches(_WORDS):
+    if not context.function.on_device or not any(map(context.file.says, _WORDS)):
         return
     yield from _behind_returns(context)
     barriers: dict[int, list[Node]] = {}

@@ -41,13 +41,18 @@ _TRIGONOMETRY = {
 _LARGEST_EDIT = number(
     3, "power that --fix writes as a product, at most", "", "two multiplications, each rounded once"
 )
-_WORDS = re.compile(rb"\b(?:__)?(?:pow|sqrt|sincos|sin|cos)f?\b")
+_WORDS = frozenset(
+    b"%b%b%b" % (before, name, behind)
+    for before in (b"", b"__")
+    for name in (b"pow", b"sqrt", b"sincos", b"sin", b"cos")
+    for behind in (b"", b"f")
+)
 _RULE = "general-math-functions"
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find calls of general functions for which a special one exists."""
-    if not context.function.on_device or not context.function.matches(_WORDS):
+    if not context.function.on_device or not context.function.has_word(_WORDS):
         return
     for call in context.calls():
         name = context.file.callee(call)

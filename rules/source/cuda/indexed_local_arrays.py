@@ -32,7 +32,7 @@ _LARGE = number(
     "elements",
     "255 registers of a thread at most",
 )
-_BRACKET = re.compile(rb"\w+[ \t]*\[[^\]\n]+\]\s*(?:[;={,\[]|$)")
+_BRACKET = re.compile(rb"\w[ \t]*\[[^\]\n]+\]\s*(?:[;={,\[]|$)")
 _ACTION = (
     "Keep it in shared memory, an element of each thread beside those of its neighbours; or take the elements as they are "
     "needed, in loops with constant bounds that #pragma unroll writes out, so that each stays in a register."

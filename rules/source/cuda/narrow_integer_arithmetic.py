@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
 
-_LOOP = re.compile(rb"\b(?:for|while|do)\b")
+_LOOP = frozenset((b"for", b"while", b"do"))
 _NARROW_WORDS = re.compile(rb"char|short|int8|int16")
 
 
@@ -33,7 +33,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     counted by one: for these the machine code is that of an int.
     """
     function = context.function
-    if not function.on_device or not function.matches(_LOOP):
+    if not function.on_device or not function.has_word(_LOOP):
         return
     if not context.names_type(NARROW, _NARROW_WORDS):
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.array_access import array_access
 from gpuadvise.advisor.source.lane_stride import is_address
-from gpuadvise.advisor.source.scopes import UNKNOWN
+from gpuadvise.advisor.source.scopes import LOOP_MACRO, UNKNOWN
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import Variable
     from gpuadvise.advisor.source.tree import Node
 
-_LOOP = re.compile(rb"\b(?:for|while)\b|KERNEL_LOOP")
+_LOOP = frozenset((b"for", b"while"))
 _ATOMIC = re.compile(r"(?:gpu|fast|Gpu|Cuda)?[aA]tomic")
 _PLAIN = frozenset(
     ("identifier", "number_literal", "binary_expression", "parenthesized_expression", "field_expression",
@@ -40,7 +40,7 @@ _ACTION = (
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find loops that store and load what stays the same in them, through pointers that may overlap; one per loop."""
     function = context.function
-    if not function.on_device or not function.matches(_LOOP):
+    if not function.on_device or not (function.has_word(_LOOP) or function.says(LOOP_MACRO)):
         return
     repeated: dict[int, list[Node]] = {}
     loops: dict[int, Node] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -39,7 +38,7 @@ _REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf", "sin", "cos", "tan"))
 _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
 FAST = frozenset({"-use_fast_math", "--use_fast_math"})
-_INTRINSIC_WORDS = re.compile(rb"\b(?:" + "|".join((*_INTRINSICS, *_OVERLOADED)).encode() + rb")\b")
+_INTRINSIC_WORDS = frozenset(word.encode() for word in (*_INTRINSICS, *_OVERLOADED))
 
 
 def _is_of_vectors(context: RuleContext, call: Node) -> bool:
@@ -82,7 +81,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """
     if context.function.place is not ExecutionSpace.KERNEL or context.file.build.fast_math:
         return
-    if not context.function.matches(_INTRINSIC_WORDS):
+    if not context.function.has_word(_INTRINSIC_WORDS):
         return
     if context.launches.is_of_one_thread(context.function.name):
         return  # which waits for each instruction, whatever it is
