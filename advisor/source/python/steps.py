@@ -248,7 +248,7 @@ class StepLoops:
         """
         tensors = tensors_of(self.module)
         for _ in range(2):  # a helper's helper
-            for call in self.module.calls:
+            for call in self.module.calls if holders else ():
                 helper = tensors.called(call)
                 if helper is None or helper not in holders:
                     continue
@@ -260,7 +260,7 @@ class StepLoops:
                     if outer is not self.module.tree and outer is not helper:
                         holders.setdefault(outer, set())
                         stepping.add(outer)
-        for call in self.module.calls:
+        for call in self.module.calls if self.training else ():
             helper = tensors.called(call)
             if helper is not None and self.training_loop(call) is not None:
                 self.functions.setdefault(helper, set()).update(holders.get(helper, ()))
@@ -285,8 +285,10 @@ class StepLoops:
 
     def _find_evaluation(self) -> None:
         tensors = tensors_of(self.module)
-        moving = {self.module.loop_around(call) for call, _ in moves_to_gpu(self.module)}
         loops: list[ast.For | ast.AsyncFor] = self.module.of_any(ast.For, ast.AsyncFor)
+        if not loops:
+            return
+        moving = {self.module.loop_around(call) for call, _ in moves_to_gpu(self.module)}
         for node in loops:
             if node in self._outer:
                 continue
