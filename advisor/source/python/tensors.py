@@ -13,7 +13,8 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuadvise.advisor.source.python.training import (
     FACTORIES,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.source.python.module import PythonModule
+
+
+Found = TypeVar("Found")
 
 
 class TensorMemory(StrEnum):
@@ -172,6 +176,17 @@ _SAYS_SOMETHING = re.compile(
 )
 
 
+class _Visit:
+    """A walk of one function: its *values*, what it *asked* of others with the answer, and attributes that it *bound*."""
+
+    __slots__ = ("asked", "bound", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[ast.AST, Value] = {}
+        self.asked: dict[tuple[Callable[..., object], ast.AST, str], object] = {}
+        self.bound: dict[tuple[ast.AST, str], Value | None] = {}
+
+
 class Tensors:
     """The values of the expressions of one file."""
 
@@ -193,6 +208,8 @@ class Tensors:
         self._globals: dict[str, Value | None] = {}
         self._class: ast.ClassDef | None = None
         self._function: ast.AST = module.tree
+        self._visits: dict[ast.AST, _Visit] = {}
+        self._visit = _Visit()
         self._depth = 0
         self._default_elsewhere = any(
             word in module.text.content
@@ -260,17 +277,44 @@ class Tensors:
         return any(part is not None and part.maker is maker for part in parts)
 
     def _walk(self) -> None:
-        """Walk the module, then each function once for what calls give it and once with that."""
+        """Walk the module, then each function once for what calls give it and once with that.
+
+        A function that would get the same answers is not walked again: it has the same values.
+        """
         for again in (False, True):
             if again and not self._given and not self._attributes and not self._returned:
-                return
-            self.values.clear()
-            self._globals = {}
+                break
+            before, self._globals = self._globals, {}
             self._given_before, self._given = self._given, {}
             self._attributes_before, self._attributes = self._attributes, {}
+            whole = self._visit = _Visit()
+            self.values = whole.values
             self._block(self.module.tree.body, self._globals)
+            steady = again and _are_alike(list(before.items()), list(self._globals.items()))
             for function in self._in_order:
-                self._walk_function(function)
+                if steady and self._would_be_the_same(function):
+                    for (around, name), value in self._visits[function].bound.items():
+                        self._attributes.setdefault(around, {})[name] = value
+                else:
+                    self._walk_function(function)
+        self.values = whole.values
+        for visit in self._visits.values():
+            self.values.update(visit.values)
+
+    def _would_be_the_same(self, function: ast.AST) -> bool:
+        """Whether a second walk of *function* would find what the first one found."""
+        if any(value is not None for value in self._given_before.get(function, {}).values()):
+            return False
+        asked = self._visits[function].asked.items()
+        return all(_are_alike(question(self, of, name), was) for (question, of, name), was in asked)
+
+    def _ask(
+        self, question: Callable[[Tensors, ast.AST, str], Found], of: ast.AST, name: str = ""
+    ) -> Found:
+        """Return the answer to *question*, which others give, and note it."""
+        answer = question(self, of, name)
+        self._visit.asked.setdefault((question, of, name), answer)
+        return answer
 
     def _walk_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         around = self.module.parents.get(function)
@@ -283,6 +327,8 @@ class Tensors:
         self._function = function
         if function not in self._parameters:
             self._parameters[function] = self._likely_parameters(function)
+        self._visit = self._visits[function] = _Visit()
+        self.values = self._visit.values
         names = self._parameters[function].copy()
         for parameter, value in self._given_before.get(function, {}).items():
             if value is not None and parameter in names:
@@ -461,20 +507,34 @@ class Tensors:
             self._bind(target.value, value, names, None)
         elif isinstance(target, ast.Attribute):
             if isinstance(target.value, ast.Name) and target.value.id == "self" and self._class:
-                known = self._attributes.setdefault(self._class, {})
-                if target.attr in known and known[target.attr] is not value:
-                    value = _either(known[target.attr], value)
-                known[target.attr] = value
+                before = self._ask(Tensors._bound_before, self._class, target.attr)
+                if not isinstance(before, str) and before is not value:
+                    value = _either(before, value)
+                self._bind_attribute(self._class, target.attr, value)
             else:
                 self._value(target.value, names)
         elif isinstance(target, ast.Subscript):
             self._value(target.value, names)
             self._value(target.slice, names)
 
+    def _bind_attribute(self, around: ast.AST, name: str, value: Value | None) -> None:
+        self._attributes.setdefault(around, {})[name] = value
+        self._visit.bound[around, name] = value
+
+    def _bound_before(self, around: ast.AST, name: str) -> Value | str | None:
+        """Return what methods walked so far bound to an attribute."""
+        return self._attributes.get(around, {}).get(name, "nothing")
+
     def _parts_of_call(self, source: ast.expr | None) -> list[Value | None]:
         """Return what a function of this file returns as a tuple."""
         function = self.called(source) if isinstance(source, ast.Call) else None
-        return self._returned_parts.get(function, []) if function is not None else []
+        return self._ask(Tensors._parts_returned, function) if function is not None else []
+
+    def _parts_returned(self, function: ast.AST, _: str) -> list[Value | None]:
+        return self._returned_parts.get(function, [])
+
+    def _value_returned(self, function: ast.AST, _: str) -> Value | None:
+        return self._returned.get(function)
 
     def _bind_target(self, loop: ast.For | ast.AsyncFor, names: dict[str, Value | None]) -> None:
         """Give the names of *loop* what its iterable hands out."""
@@ -673,9 +733,16 @@ class Tensors:
 
     def _of_self(self, name: str) -> Value | None:
         """Return the attribute *name* of the object whose method is walked."""
+        if self._class is None:
+            return None
+        if (self._class, name) in self._visit.bound:
+            return self._visit.bound[self._class, name]
+        return self._ask(Tensors._attribute_known, self._class, name)
+
+    def _attribute_known(self, around: ast.AST, name: str) -> Value | None:
         for found in (self._attributes, self._attributes_before):
-            if self._class in found and name in found[self._class]:
-                return found[self._class][name]
+            if around in found and name in found[around]:
+                return found[around][name]
         return None
 
     def _call(self, call: ast.Call, names: dict[str, Value | None]) -> Value | None:
@@ -698,9 +765,8 @@ class Tensors:
             if isinstance(buffer, ast.Constant) and isinstance(buffer.value, str):
                 # A buffer moves with its model, and is surely a tensor where it is made here.
                 made = len(call.args) > 1 and isinstance(call.args[1], (ast.Call, ast.IfExp))
-                self._attributes.setdefault(self._class, {})[buffer.value] = (
-                    _ON_GPU if made else _LIKELY_ON_GPU
-                )
+                value = _ON_GPU if made else _LIKELY_ON_GPU
+                self._bind_attribute(self._class, buffer.value, value)
             return None
         if owner is None and isinstance(call.func, ast.Name):
             owner_by_name = self._name(call.func.id, names)
@@ -768,7 +834,7 @@ class Tensors:
         function = self.called(call)
         if function is not None:
             self._hand_over(call, function)
-            return self._returned.get(function)
+            return self._ask(Tensors._value_returned, function)
         last = name.rpartition(".")[2]
         if last in self._classes:
             is_model = self.is_model(self._classes[last])
@@ -948,6 +1014,20 @@ class Tensors:
         if self._default_elsewhere:
             return _SOMEWHERE
         return Value(ValueKind.TENSOR, TensorMemory.PAGEABLE, maker=call, data=data, random=random)
+
+
+def _are_alike(first: object, second: object) -> bool:
+    """Whether two answers say the same of a value, or of several."""
+    if first is second:
+        return True
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+        return len(first) == len(second) and all(map(_are_alike, first, second))
+    if isinstance(first, Value) and isinstance(second, Value):
+        return _SAYS(first) == _SAYS(second)
+    return first == second
+
+
+_SAYS = attrgetter("kind", "place", "maker", "data", "sure", "random")
 
 
 @lru_cache(4096)  # most names stand in many files
