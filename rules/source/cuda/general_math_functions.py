@@ -41,12 +41,7 @@ _TRIGONOMETRY = {
 _LARGEST_EDIT = number(
     3, "power that --fix writes as a product, at most", "", "two multiplications, each rounded once"
 )
-_WORDS = frozenset(
-    b"%b%b%b" % (before, name, behind)
-    for before in (b"", b"__")
-    for name in (b"pow", b"sqrt", b"sincos", b"sin", b"cos")
-    for behind in (b"", b"f")
-)
+_WORDS = frozenset(f"{u}{n}{f}".encode() for u in ("", "__") for n in ("pow", "sqrt", "sincos", "sin", "cos") for f in ("", "f"))  # fmt: skip
 _RULE = "general-math-functions"
 
 
