@@ -48,9 +48,11 @@ _WORDS = {
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find what every step of training reads of the GPU: ``loss.item()``, ``.cpu()``, ``print(loss)``, ``if loss > 9``."""
-    if is_test(module) or not may_work_on_gpu(module) or _for_another_vendor(module):
+    if is_test(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
+    if not (steps.training or steps.functions) or _for_another_vendor(module):
+        return
     counts: dict[ast.AST, int] = {}
     lines: dict[tuple[ast.AST, str], int] = {}
     for read in reads_of(module):

@@ -62,9 +62,10 @@ def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
             factors[at : at + 1] = [factor.left, factor.right]
         else:
             at += 1
-    texts = {ast.unparse(f) for f in factors if isinstance(f, (ast.Name, ast.Attribute))}
+    pair = factors if not factors[2:] else []
+    texts = {ast.unparse(f) for f in pair if isinstance(f, (ast.Name, ast.Attribute))}
     for factor in factors:
-        if isinstance(factor, ast.Call) and not factors[2:]:
+        if isinstance(factor, ast.Call) and pair:
             given = _argument(module, factor, "sigmoid")
             if given is not None and ast.unparse(given) in texts:
                 return "silu(x)"
@@ -75,8 +76,9 @@ def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
             inner = _argument(module, given, "softplus") if given is not None else None
             if inner is not None and ast.unparse(inner) in texts:
                 return "mish(x)"
-        half = not factors[3:] and "0.5" in map(ast.unparse, factors)
-        if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Add) and half:
+        if not isinstance(factor, ast.BinOp) or not isinstance(factor.op, ast.Add):
+            continue
+        if not factors[3:] and "0.5" in map(ast.unparse, factors):
             for side in (factor.left, factor.right):
                 if _argument(module, side, "erf") is not None:
                     return "gelu(x)"

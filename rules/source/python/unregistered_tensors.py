@@ -46,7 +46,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         *((node.iter, node.iter) for node in module.of(ast.For)),
     ]
     for place, tensor in places:
-        if not isinstance(tensor, ast.Attribute) or ast.unparse(tensor.value) != "self":
+        if not isinstance(tensor, ast.Attribute) or getattr(tensor.value, "id", "") != "self":
             continue
         method = forward_of(module, place)
         around = module.parents.get(method) if method is not None else None
