@@ -9,7 +9,7 @@ import pytest
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.source.python.module import read_python
-from gpuadvise.advisor.source.python.tensors import TensorMemory, tensors_of
+from gpuadvise.advisor.source.python.tensors import TensorMemory, Tensors, tensors_of
 from gpuadvise.advisor.source.text import source_text
 from gpuadvise.rules.source.lint import lint_python
 
@@ -138,3 +138,105 @@ def test_no_file_takes_long(code: str) -> None:
     except BadInput as refused:
         assert "nested too deeply" in refused.message
     assert time.process_time() - began < 1 + len(text) / 20_000
+
+
+_TOLD_BY_OTHERS = """
+import torch
+
+device = torch.device("cuda")
+
+
+class Model(torch.nn.Module):
+    def early(self):
+        return self.late_table + self.steady
+
+    def __init__(self):
+        self.steady = torch.zeros(3)
+        self.steady = self.steady.to(device)
+        self.register_buffer("mask", torch.ones(3))
+
+    def late(self):
+        self.late_table = made_below(3).to(device)
+        return self.late_table
+
+    def alone(self, rows):
+        kept = torch.ones(3)
+        return kept.cuda()
+
+
+def caller(n):
+    x = made_below(n)
+    y, z = pair_below(n)
+    return takes(x.cuda()), y
+
+
+def takes(given):
+    return given + 1
+
+
+def made_below(n):
+    return torch.zeros(n)
+
+
+def pair_below(n):
+    return torch.zeros(n).cuda(), torch.ones(n)
+"""
+
+
+def test_a_function_that_is_not_walked_again_has_the_values_of_a_second_walk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    skipped: list[str] = []
+
+    def values() -> list[tuple[object, ...] | None]:
+        module = read_python(source_text(_TOLD_BY_OTHERS.encode(), "flow.py"))
+        tensors = tensors_of(module)
+        return [
+            None
+            if (value := tensors[node]) is None
+            else (
+                value.kind,
+                value.place,
+                value.data,
+                value.sure,
+                value.maker and value.maker.lineno,
+            )
+            for node in module.nodes
+        ]
+
+    would_be = Tensors._would_be_the_same
+
+    def noted(self: Tensors, function: ast.AST) -> bool:
+        same = would_be(self, function)
+        if same:
+            skipped.append(getattr(function, "name", ""))
+        return same
+
+    monkeypatch.setattr(Tensors, "_would_be_the_same", noted)
+    once = values()
+    monkeypatch.setattr(Tensors, "_would_be_the_same", lambda *_: False)
+    assert values() == once
+    assert "alone" in skipped
+    assert not {"early", "caller", "takes"} & set(skipped)
+
+
+def test_nodes_and_calls_come_in_the_order_of_the_text() -> None:
+    code = b"import torch as t\nwhile b(a()):\n    t.stack(t.cat(x))\nfor i in c(t.stack(y)):\n    a()\n"
+    module = read_python(source_text(code, "order.py"))
+    loops: list[ast.For | ast.While] = module.of_any(ast.For, ast.While)
+    assert [loop.lineno for loop in loops] == [2, 4]
+    assert [call.lineno for call in module.calls_of("torch.cat", "torch.stack")] == [3, 3, 4]
+    assert module.calls_of("torch.stack")[0] is module.calls_of("torch.cat", "torch.stack")[0]
+    assert [call.lineno for call in module.calls_named("a", "c")] == [2, 4, 5]
+    assert len(module.calls_like(lambda name: name.startswith("torch."))) == 3
+
+
+def test_the_first_of_several_loops_that_evaluate_is_reported() -> None:
+    loop = "with torch.no_grad():\n    for batch in loader:\n        model(batch.cuda())\n"
+    code = "import torch\nmodel.eval()\n" + loop * 8
+    lines = [
+        d.where.line
+        for d in lint_python(code.encode(), "evaluate.py").diagnostics
+        if d.rule == "eager-inference"
+    ]
+    assert lines == [5]
