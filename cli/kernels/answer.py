@@ -83,11 +83,11 @@ def _resident(residency: Residency) -> tuple[Any, ...]:
     occupancy = residency.occupancy
     return (
         residency.block_threads,
-        None if residency.block_from is None else residency.block_from.value,
+        *_word(residency.block_from),
         occupancy.blocks_per_sm if occupancy else None,
         occupancy.warps_per_sm if occupancy else None,
         occupancy.occupancy if occupancy else None,
-        [limiter.value for limiter in occupancy.limiters] if occupancy else None,
+        list(map(str, occupancy.limiters)) if occupancy else None,
         occupancy.launchable if occupancy else None,
         residency.reason,
     )
@@ -111,36 +111,52 @@ _MIX = tuple(
 
 # Of what cli/kernels/order.py calls Found; bytes per thread or block, occupancy 0 to 1.
 KERNEL = RowEncoder(
-    RowFields("kernel.name", ("name", "demangled"), _names),
-    RowFields("kernel.capability", ("arch",), _target),
-    *same("kernel.", "entry", "registers", "static_smem", "reserved_smem", "dynamic_smem"),
-    *same("kernel.", "stack", "stack_unbounded", "frame", "spill_stores", "spill_loads"),
-    RowFields("kernel.spills_are", ("spills_are",), _word),
-    *same("kernel.", "max_threads", "max_block", "required_block"),
-    *same("kernel.", "launched_block", "launched_dynamic_smem", "min_blocks"),
-    RowFields("kernel.min_blocks_are", ("min_blocks_are",), _word),
-    *same("kernel.", "register_cap", "reconfigures_registers", "cluster", "max_cluster_rank"),
-    *same("kernel.", "barriers", "param_bytes"),
-    RowFields("kernel.constant_banks", ("constant_banks",), _banks),
-    *same("kernel.", "code_bytes", "instructions", "fp64_instructions"),
-    *same("kernel.", "linked", "debug", "toolkit"),
-    RowFields("residency", _RESIDENCY, _resident),
-    RowFields("kernel.source", ("source",), _word),
-    RowFields("kernel.place", _PLACE, tuple),
-    RowFields("kernel.triton", TritonOptions._fields, _triton),
-    # What came later stands last: scripts count columns.
-    RowFields("kernel.mix", _MIX, _mix),
+    (RowFields("kernel.name", ("name", "demangled"), _names),),
+    (
+        RowFields("kernel.capability", ("arch",), _target),
+        *same("kernel.", "entry", "registers"),
+    ),
+    same("kernel.", "static_smem", "reserved_smem", "dynamic_smem"),
+    (
+        *same("kernel.", "stack", "stack_unbounded", "frame", "spill_stores", "spill_loads"),
+        RowFields("kernel.spills_are", ("spills_are",), _word),
+    ),
+    (
+        *same("kernel.", "max_threads", "max_block", "required_block"),
+        *same("kernel.", "launched_block", "launched_dynamic_smem", "min_blocks"),
+        RowFields("kernel.min_blocks_are", ("min_blocks_are",), _word),
+        *same("kernel.", "register_cap", "reconfigures_registers", "cluster", "max_cluster_rank"),
+    ),
+    (
+        *same("kernel.", "barriers", "param_bytes"),
+        RowFields("kernel.constant_banks", ("constant_banks",), _banks),
+    ),
+    same("kernel.", "code_bytes"),
+    same("kernel.", "instructions", "fp64_instructions", "linked", "debug", "toolkit"),
+    (RowFields("residency", _RESIDENCY, _resident),),
+    (
+        RowFields("kernel.source", ("source",), _word),
+        RowFields("kernel.place", _PLACE, tuple),
+        RowFields("kernel.triton", TritonOptions._fields, _triton),
+        # What came later stands last: scripts count columns.
+        RowFields("kernel.mix", _MIX, _mix),
+    ),
 )
 
 # Of one entry; sizes in bytes.
 ENTRY = RowEncoder(
-    RowFields("content", ("content",), _word),
-    RowFields("capability", ("arch",), _target),
-    RowFields("compression", ("compression",), _word),
-    *same("", "size", "unpacked_size"),
-    RowFields("ptx_version", ("ptx_version",), _version),
-    *same("", "identifier", "options", "debug", "link_input", "module"),
-    RowFields("place", _PLACE, tuple),
+    (
+        RowFields("content", ("content",), _word),
+        RowFields("capability", ("arch",), _target),
+        RowFields("compression", ("compression",), _word),
+    ),
+    same("", "size", "unpacked_size"),
+    (
+        RowFields("ptx_version", ("ptx_version",), _version),
+        *same("", "identifier", "options", "debug", "link_input"),
+    ),
+    same("", "module"),
+    (RowFields("place", _PLACE, tuple),),
 )
 
 
@@ -173,10 +189,10 @@ def found_in(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> Iterator[ListedKernel]:
     """Yield the kernels asked for with their occupancy, seen by *gate*; raises as ``entries_of``."""
-    residencies = _residencies(request, choice)
+    residencies, gated = _residencies(request, choice), gate.set
     for kernel in gatherer.kernels():
         listed = ListedKernel(kernel, residencies.of(kernel))
-        if gate.set:
+        if gated:
             gate.see(listed)
         yield listed
     refuse_nothing(gatherer)

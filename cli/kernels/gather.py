@@ -86,16 +86,16 @@ class GatheredItems:
 
     def count(self, item: Item | EntryTally | KernelTable) -> None:
         """Take note of *item*."""
-        if isinstance(item, Damage):
-            self.damage.append(item)
+        if isinstance(item, Kernel):  # most are
+            self.kernels += 1
+            self.code += item.entry
         elif isinstance(item, Entry):
             self.entries += 1
             self.code += item.content in (Content.SASS, Content.PTX) and not item.link_input
+        elif isinstance(item, Damage):
+            self.damage.append(item)
         elif isinstance(item, EntryTally):
             self.entries += item.times
-        elif isinstance(item, Kernel):
-            self.kernels += 1
-            self.code += item.entry
         else:
             self.kernels += len(item.resources)
             self.code += item.entries

@@ -59,7 +59,7 @@ class KernelGroup:
             self.below_half += share < LOW
 
 
-GROUP = RowEncoder(*same("", *KernelGroup.__slots__))
+GROUP = RowEncoder(same("", *KernelGroup.__slots__))
 
 
 def grouped(kernels: Iterable[ListedKernel], by: str, order: str | None) -> list[KernelGroup]:

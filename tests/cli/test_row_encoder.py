@@ -29,11 +29,13 @@ class Thing(NamedTuple):
 
 
 FORM = RowEncoder(
-    RowFields("inner.name", ("name", "twice"), lambda name: (name, [name, name])),
-    *same("inner.", "count", "flag", "block"),
-    RowFields("share", ("share",)),
-    RowFields(
-        "words", ("words", "lengths"), lambda words: (list(words), {w: len(w) for w in words})
+    (RowFields("inner.name", ("name", "twice"), lambda name: (name, [name, name])),),
+    same("inner.", "count", "flag", "block"),
+    (
+        RowFields("share", ("share",)),
+        RowFields(
+            "words", ("words", "lengths"), lambda words: (list(words), {w: len(w) for w in words})
+        ),
     ),
 )
 TEXTS = st.text() | st.text(alphabet=',"\n\r\0 \x1b\u202e\udc80é', max_size=5)
@@ -71,7 +73,8 @@ def test_an_answer_with_the_texts_is_that_with_the_records(things: list[Thing], 
 
 
 def test_none_have_a_header_alone() -> None:
-    assert list(FORM.lines([], "csv")) == ["name,twice,count,flag,block,share,words,lengths\n", ""]
+    header = "name,twice,count,flag,block,share,words,lengths\n"
+    assert "".join(FORM.lines([], "csv")) == header
     assert "".join(FORM.lines([], "ndjson")) == ""
 
 
@@ -82,7 +85,7 @@ def _thing(count: int) -> Thing:
 def _counted(made: list[int]) -> RowEncoder:
     """Return a form that notes in *made* which counts it was asked to make a text of."""
     count = RowFields("inner.count", ("count",), lambda count: (made.append(count), count)[1:])
-    return RowEncoder(count, RowFields("share", ("share",)))
+    return RowEncoder((count,), same("", "share"))
 
 
 def test_what_is_kept_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,13 +116,26 @@ def test_the_first_line_waits_for_no_other() -> None:
     assert next(lines).endswith(",1,,,0.5,,{}\n")
 
 
+def test_more_lines_come_together_each_time() -> None:
+    came = FORM.lines(map(_thing, range(300)), "ndjson")
+    assert [some.count("\n") for some in came] == [1, 2, 4, 8, 16, 32, 64, 128, 45]
+
+
+def test_an_error_before_any_row_leaves_no_header() -> None:
+    def things():
+        yield from ()
+        raise BadInput("Nothing.")
+
+    with pytest.raises(BadInput):
+        next(FORM.lines(things(), "csv"))
+
+
 def test_an_error_costs_no_row_before_it() -> None:
     def things():
         yield from map(_thing, range(40))
         raise BadInput("No more.")
 
-    came = iter(FORM.lines(things(), "ndjson"))
-    seen = [next(came), next(came), next(came)]
+    seen: list[str] = []
     with pytest.raises(BadInput):
-        next(came)
+        seen.extend(FORM.lines(things(), "ndjson"))
     assert "".join(seen) == "".join(FORM.lines(map(_thing, range(40)), "ndjson"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,11 +160,15 @@ def read_symbols(tables: Tables, text: Array, symbol: Array) -> tuple[list[str],
     tables.left -= np.bincount(image, end - begin, len(tables.images)).astype(np.int64)
     tables.refuse(tables.left < 0)
     end[tables.refused[image]] = 0
-    names = [
-        strings[start:stop].decode("utf-8", "replace")
-        for start, stop in zip(starts, end.tolist(), strict=True)
-    ]
+    # The kernels of one image come again for every target. A text that is there already is found by
+    # its identity wherever it is a key later on.
+    decoded = cache(_decoded)
+    names = [decoded(strings[start:stop]) for start, stop in zip(starts, end.tolist(), strict=True)]
     return names, ((heads[:, _OTHER] & function_sections.ENTRY) > 0).tolist()
+
+
+def _decoded(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
 
 
 def _heads(tables: Tables, image: Array, symbol: Array) -> tuple[Array, bytes, Array]:
