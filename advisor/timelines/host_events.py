@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,8 @@ class Culprit:
     function: str | None = None
     loader: Loader | None = None  # where a loader of PyTorch was asked for the next batch
     compiles: bool = False  # it, or what it stands in, compiles or calls what may be compiled first
+    # The innermost operator over most of the gap: its name, and when it was called and came back.
+    operator: tuple[str, int, int] | None = field(default=None, compare=False)
 
 
 class HostEvents:
@@ -165,30 +167,7 @@ class HostEvents:
         """Return the culprit of each of *gaps*, which come in order of time and lie apart."""
         names = list(self._names)
         starts, ends = [start for start, _ in gaps], [end for _, end in gaps]
-        inner: dict[int, tuple[int, int]] = {}
-        frames: dict[int, tuple[int, int]] = {}
-        loaders: dict[int, Loader] = {}
-        asked = {
-            number: loader
-            for number, (_, name) in enumerate(names)
-            for word, loader in _LOADERS.items()
-            if word in name
-        }
-        asked |= {
-            number: Loader.FILES
-            for number, (kind, name) in enumerate(names)
-            if kind is EventKind.OPERATOR and _READING.match(name)
-        }
-        own = {
-            number
-            for number, (kind, name) in enumerate(names)
-            if kind is EventKind.FRAME and _is_own_frame(name)
-        }
-        compilers = {number for number, (_, name) in enumerate(names) if _COMPILER.search(name)}
-        compiled: set[int] = set()
-        scripts = {number for number in own if names[number][1].endswith("<module>")}
-        own -= scripts
-        around: dict[int, tuple[int, int]] = {}
+        covers: list[dict[int, _Calls]] = [{} for _ in gaps]
         threads = self._calling & self._seen or self._seen
         for start, end, number, thread in self._rows:
             if thread not in threads:
@@ -196,33 +175,88 @@ class HostEvents:
             for at in range(bisect_right(ends, start), len(gaps)):
                 if starts[at] >= end:
                     break
-                inside = min(end, ends[at]) - max(start, starts[at])
-                if 2 * inside < ends[at] - starts[at]:
-                    continue
-                event = end - start, number
-                if number in scripts:
-                    around[at] = min(event, around.get(at, event))
-                    continue
-                inner[at] = min(event, inner.get(at, event))
-                if number in own:
-                    frames[at] = min(event, frames.get(at, event))
-                if number in asked:
-                    loaders[at] = asked[number]
-                if number in compilers:
-                    compiled.add(at)
-        frames = {**around, **frames}
-        inner = {**around, **inner}
+                calls = covers[at].get(number)
+                if calls is None:
+                    calls = covers[at][number] = _Calls()
+                calls.add(start, end, max(start, starts[at]), min(end, ends[at]))
+        kinds = _Kinds(names)
         return [
-            _culprit(
-                names[inner[at][1]],
-                names[frames[at][1]] if at in frames else None,
-                loaders.get(at),
-                compiles=at in compiled,
-            )
-            if at in inner
-            else None
-            for at in range(len(gaps))
+            _culprit_of(names, kinds, covers[at], ends[at] - starts[at]) for at in range(len(gaps))
         ]
+
+
+class _Calls:
+    """The calls of one name in a gap: how much of it they cover, and the longest of them."""
+
+    __slots__ = ("covered_ns", "longest", "until")
+
+    def __init__(self) -> None:
+        self.covered_ns = 0
+        self.until = 0
+        self.longest = (0, 0)
+
+    def add(self, start: int, end: int, begin: int, finish: int) -> None:
+        """Add a call from *start* to *end*, which is in the gap from *begin* to *finish*."""
+        self.covered_ns += max(0, finish - max(begin, self.until))
+        self.until = max(self.until, finish)
+        if end - start > self.longest[1] - self.longest[0]:
+            self.longest = start, end
+
+    @property
+    def longest_ns(self) -> int:
+        """How long the longest was; what stands in another is shorter."""
+        return self.longest[1] - self.longest[0]
+
+
+class _Kinds:
+    """The numbers of names by what they tell."""
+
+    def __init__(self, names: Sequence[tuple[EventKind, str]]) -> None:
+        numbered = list(enumerate(names))
+        self.asked: dict[int, Loader] = {
+            number: loader
+            for number, (_, name) in numbered
+            for word, loader in _LOADERS.items()
+            if word in name
+        }
+        self.asked |= {
+            number: Loader.FILES
+            for number, (kind, name) in numbered
+            if kind is EventKind.OPERATOR and _READING.match(name)
+        }
+        own = {
+            number
+            for number, (kind, name) in numbered
+            if kind is EventKind.FRAME and _is_own_frame(name)
+        }
+        self.scripts = {number for number in own if names[number][1].endswith("<module>")}
+        self.own = own - self.scripts
+        self.compilers = {number for number, (_, name) in numbered if _COMPILER.search(name)}
+        self.operators = {
+            number for number, (kind, _) in numbered if kind is EventKind.OPERATOR
+        } - self.asked.keys()
+
+
+def _culprit_of(
+    names: Sequence[tuple[EventKind, str]], kinds: _Kinds, covers: dict[int, _Calls], length_ns: int
+) -> Culprit | None:
+    """Return what the host did through most of a gap: by one call, or by many of one name."""
+    most = {number: calls for number, calls in covers.items() if 2 * calls.covered_ns >= length_ns}
+    if not most:
+        return None
+    within = sorted(most, key=lambda number: (most[number].longest_ns, number))
+    plain = [number for number in within if number not in kinds.scripts]
+    own = [number for number in plain if number in kinds.own]
+    around = [number for number in within if number in kinds.scripts]
+    operators = [number for number in plain if number in kinds.operators]
+    frame = next(iter([*own, *around]), None)
+    return _culprit(
+        names[(plain or around)[0]],
+        None if frame is None else names[frame],
+        next((kinds.asked[number] for number in reversed(plain) if number in kinds.asked), None),
+        compiles=any(number in kinds.compilers for number in plain),
+        operator=(names[operators[0]][1], *most[operators[0]].longest) if operators else None,
+    )
 
 
 def _is_own_frame(name: str) -> bool:
@@ -242,6 +276,7 @@ def _culprit(
     loader: Loader | None,
     *,
     compiles: bool,
+    operator: tuple[str, int, int] | None,
 ) -> Culprit:
     kind, name = event
     place = _FRAME.match(frame[1]) if frame else None
@@ -253,6 +288,7 @@ def _culprit(
         function=inert(place["function"])[:_LONGEST] if place else None,
         loader=loader,
         compiles=compiles,
+        operator=operator,
     )
 
 

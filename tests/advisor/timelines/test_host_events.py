@@ -102,6 +102,26 @@ def test_names_are_shown_without_folders_and_addresses() -> None:
         assert culprit.name == shown
 
 
+def test_many_calls_of_one_function_are_named_where_they_fill_a_gap_together() -> None:
+    """A loader without workers reads sample by sample: none of the calls is half of the gap."""
+    samples = [(EventKind.FRAME, "data.py(41): __getitem__", 10 + at, 11 + at) for at in range(8)]
+    decoding = [(EventKind.FRAME, "PIL/Image.py(2300): resize", 10 + at, 11 + at) for at in (1, 3)]
+    culprit = culprit_of(
+        (EventKind.FRAME, "train.py(96): step", 0, 50),
+        (EventKind.FRAME, "torch/utils/data/_utils/fetch.py(49): fetch", 10, 20),
+        *samples,
+        *decoding,
+    )
+    assert culprit is not None
+    assert (culprit.name, culprit.function) == ("__getitem__", "__getitem__")
+    assert (culprit.file, culprit.line) == ("data.py", 41)
+
+
+def test_calls_within_each_other_are_counted_once() -> None:
+    nested = [(EventKind.FRAME, "tree.py(7): walk", 10 + at, 14) for at in range(3)]
+    assert culprit_of(*nested) is None
+
+
 def test_threads_that_gave_the_gpu_no_work_do_not_count() -> None:
     log = HostEvents()
     log.called_from("main")
