@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuadvise.advisor.facts.timeline import IdleCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +64,21 @@ IDLE_TIMES = {
         in_call=True,
     ),
 }
+
+
+def in_pytorch(cause: IdleCause | None) -> str:
+    """Return what to do in PyTorch: a loader's workers only where it has none."""
+    if cause is not None and cause.loader == "files":
+        return "Read the next part on a thread meanwhile, in large pieces, as binary data. "
+    if cause is not None and cause.loader == "workers":
+        return (
+            "In PyTorch: the loader has workers already, and they are too slow: more of them, "
+            "prefetch_factor, or less work for each sample (decoded once, resized on the GPU). "
+        )
+    if cause is not None and cause.culprit is not None and cause.loader is None:
+        return "In PyTorch: no torch.cuda.synchronize() before it. "
+    where = "where a loader makes the batches, " if cause is None or cause.loader is None else ""
+    return (
+        "In PyTorch: DataLoader(num_workers=4, prefetch_factor=2, persistent_workers=True), "
+        f"{where}no torch.cuda.synchronize() before it. "
+    )

@@ -278,6 +278,7 @@ TIMELINE = KeyTable(
         "outside_call": Key("outside_call", v.text),
         "products": Key("products", one_or_more(PRODUCT)),
         "idle_causes": Key("idle_causes", one_or_more(IDLE_CAUSE)),
+        "start_cause": Key("start_cause", lambda raw: IDLE_CAUSE.value(raw, ())),
         "before_cause": Key("before_cause", lambda raw: IDLE_CAUSE.value(raw, ())),
         **{
             name: Key(f"{name}_seconds", v.seconds_or_none)

@@ -326,6 +326,7 @@ class Facts:
         after = "0s"  # and behind its last
         outside_calls = "0s"  # in calls of CUDA there
         outside_call = "cudaMalloc"  # which of them took most
+        start_cause = { cause = "start-up", time = "3s", culprit = "aten::cudnn_convolution", culprit_time = "2s" }  # most of what is done once
         before_cause = { cause = "host-work", time = "2s", culprit = "read_samples" }  # through most of what comes before
         exposed_communication = "0s"  # no kernel computes meanwhile
         rank_wait = "0s"  # of that, waiting for other ranks

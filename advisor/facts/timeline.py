@@ -128,6 +128,7 @@ class TracedRun:
     after_seconds: float = 0.0  # likewise behind its last
     outside_calls_seconds: float = 0.0  # of the host in calls, before or behind
     outside_call: str | None = None  # the one that took most of it
+    start_cause: IdleCause | None = None  # what took most of what is done once
     before_cause: IdleCause | None = None  # what the host did for most of the time before
     busy_seconds: float = 0.0
     recorder: str = "profiler"

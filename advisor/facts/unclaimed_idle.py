@@ -26,7 +26,15 @@ def unclaimed_idle(
     longest = max(left, key=lambda cause: cause.seconds, default=None)
     if longest is None or run.share(longest.seconds) < HOST_BOUND_IDLE:
         return None
-    return longest
+    return None if _is_the_profilers(run, longest) else longest
+
+
+def _is_the_profilers(run: TracedRun, idle: IdleCause) -> bool:
+    """Return whether idle time beside launches may be no more than what recording adds to each."""
+    if idle.cause not in ("host-work", "launch") or not run.launches:
+        return False
+    bound = run.bound_without_profiler(idle.seconds)
+    return bound is not None and bound < 1 / (1 - WORTH_SAYING)
 
 
 def _claimed(run: TracedRun, transfers: Iterable[Transfer], link: LinkModel | None) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from math import prod
-from statistics import median_low
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
@@ -33,6 +33,7 @@ from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
 from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
+from gpuadvise.advisor.timelines.steps import median_low
 from gpuadvise.advisor.transfers.copies import Direction, latency_share
 from gpuadvise.advisor.transfers.links import default_link_model
 
@@ -81,6 +82,8 @@ _MOST_WAITS = 0.5
 _FEWEST_OF_A_SIZE = 4
 _FEWEST_COLLECTIVES = 20
 _VARIES = 10
+# Of a program's start an event is named that takes a tenth of it.
+_NOTABLE = 10
 # One or two kinds of passes may be all that a program computes; more have results in between.
 _CHAIN = 4
 _LINK = 0.005  # of the span, that such a kind takes at least
@@ -162,8 +165,9 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         start_up_seconds=account.start_up_ns / _NS,
         before_seconds=timeline.outside.before_code_ns / _NS,
         after_seconds=timeline.outside.after_code_ns / _NS,
-        outside_calls_seconds=timeline.outside.in_calls_ns / _NS,
+        outside_calls_seconds=timeline.outside.once_ns / _NS,
         outside_call=timeline.outside.call,
+        start_cause=_start_cause(timeline),
         before_cause=_before(timeline),
         exposed_communication_seconds=account.communication_ns / _NS,
         rank_wait_seconds=_rank_wait_ns(timeline) / _NS,
@@ -189,7 +193,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         has_stacks=timeline.has_stacks if timeline.recorder is Recorder.PYTORCH else None,
         saved_without_waits_seconds=timeline.saved_without_waits_ns / _NS,
         saved_without_copy_calls_seconds=_without_copy_calls(timeline),
-        waits=max(sum(call.calls for call in waits) - _waits_for_copies(timeline), values_read),
+        waits=max(sum(call.again for call in waits) - _waits_for_copies(timeline), values_read),
         waited_seconds=sum(call.seconds for call in waits),
         values_read=values_read,
         values_read_seconds=sum(copies.seconds for copies in values),
@@ -256,7 +260,7 @@ def _elementwise_seconds(timeline: Timeline) -> tuple[float, float]:
 def _frees_again(timeline: Timeline) -> bool:
     """Return whether the program freed memory twice or more by calls that wait for the GPU."""
     calls = timeline.calls_for(CallKind.RELEASE)
-    return sum(call.calls for call in calls if waits_to_free(call.name)) > 1
+    return sum(call.again for call in calls if waits_to_free(call.name)) > 1
 
 
 def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
@@ -334,10 +338,31 @@ def _idle_cause(timeline: Timeline, idle: IdleTime) -> IdleCause:
     return _held_by(culprit, str(idle.cause), idle.total_ns, named[name])
 
 
+def _start_cause(timeline: Timeline) -> IdleCause | None:
+    """Return what took most of the program's start; None where no event does, or a call took longer."""
+    started = timeline.outside.once_ns + timeline.account.start_up_ns
+    held = [
+        (gap.culprit, gap.length_ns)
+        for gap in timeline.gaps
+        if gap.cause is GapCause.START_UP and gap.culprit is not None
+    ]
+    outside = timeline.outside
+    if outside.starts and outside.culprit is not None:
+        held.append((outside.culprit, outside.before_ns - outside.calls_before_ns))
+    named: dict[str, int] = {}
+    for culprit, length_ns in held:
+        named[culprit.name] = named.get(culprit.name, 0) + length_ns
+    name = max(named, key=named.__getitem__, default=None)
+    if name is None or named[name] <= outside.call_ns or _NOTABLE * named[name] < started:
+        return None
+    longest, _ = max((one for one in held if one[0].name == name), key=itemgetter(1))
+    return _held_by(longest, "start-up", started, named[name])
+
+
 def _before(timeline: Timeline) -> IdleCause | None:
     """Return what the host did for most of the time before the GPU's first work."""
     outside = timeline.outside
-    if outside.culprit is None:
+    if outside.culprit is None or outside.starts:
         return None
     return _held_by(outside.culprit, "host-work", outside.before_ns, outside.before_ns)
 

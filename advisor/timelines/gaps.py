@@ -10,24 +10,26 @@ from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.timelines.activities import Recorder
+from gpuadvise.advisor.timelines.activities import LATEST, Recorder
 from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
 from gpuadvise.advisor.timelines.replay import Replay
 from gpuadvise.advisor.timelines.sorted_runs import merged
 from gpuadvise.advisor.timelines.start_up import (
+    HeldUp,
     LongerThan,
     UpTo,
     compiles,
     first_calls,
+    first_calls_of_operators,
     is_warm_up,
     one_time_calls,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gpuadvise.advisor.timelines.activities import Recording
+    from gpuadvise.advisor.timelines.activities import KernelRuns, Recording
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.intervals import Blocks, Interval, IntervalLog
 
@@ -39,6 +41,9 @@ PROMPT_NS = 50_000
 LONG_NS = 500_000
 # Gaps that a timeline keeps one by one; all of them are in its totals.
 KEPT_GAPS = 200
+# Of so many the program's start is told by what the host did in each: a search for algorithms makes hundreds.
+_LOOKED_AT = 1_000
+_MOST_ALLOCATIONS = 100_000
 
 
 class GapCause(StrEnum):
@@ -123,8 +128,8 @@ class IdleTime:
 class Idleness:
     """The gaps of a timeline: the longest one by one in order of time, all in ``totals``.
 
-    Work began at ``start_ns`` and ended at ``end_ns`` of the recording's clock. Each nanosecond
-    of a gap has one cause.
+    Work began at ``start_ns`` and ended at ``end_ns`` of the recording's clock; the last of the
+    program's first calls was over at ``started_ns``. Each nanosecond of a gap has one cause.
     ``long_host`` is the host's own work of at least LONG_NS in a gap.
     ``after_waits_ns`` is the time of gaps that waits began or filled, and that no copy, allocation
     or loading of code took: nothing could be queued in time.
@@ -134,6 +139,7 @@ class Idleness:
 
     start_ns: int
     end_ns: int
+    started_ns: int
     longest: tuple[Gap, ...]
     totals: tuple[IdleTime, ...]  # the longest total first
     long_host: IdleTime
@@ -146,12 +152,21 @@ class Idleness:
         return sum(total.total_ns for total in self.totals if not causes or total.cause in causes)
 
 
-def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) -> Idleness:
+def idleness(
+    busy: Cover,
+    recording: Recording,
+    *,
+    kernels: Iterable[KernelRuns] = (),
+    launch_overhead_ns: int = 0,
+    first_steps_end_ns: int | None = None,
+) -> Idleness:
     """Return the gaps in *busy*, the cover of a GPU's work, and the causes of each nanosecond.
 
     Time inside of a call is that call's. The rest of a short gap is the launch of what follows,
     of a long one the host's own work, unless memory was freed as it began, or the host had waited
     until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
+    What *kernels* ran for the first time tells first calls; until *first_steps_end_ns* all that no
+    loader is asked for is the program's start, None where no step takes longer than others.
     Raises BadInput where nothing was busy.
     """
     calls, waits = _Calls(recording), _Waits(recording)
@@ -166,37 +181,48 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
         if len(gaps):
             waited = waits.before(gaps)
             parts = calls.parts(gaps, waited)
+            if first_steps_end_ns is not None:
+                _start(gaps, parts, first_steps_end_ns)
             sums.add(gaps, parts, waited, start)
             replay.add(_again(gaps, parts))
         end = block.ends[-1]
     if start is None or end is None:
         raise BadInput("The recording holds no work of a GPU.")
-    sums.finish(calls.handed_on, end - start)
     longest = sorted(sums.longest, key=lambda gap: gap.start)
-    culprits = recording.host_events.culprits(
-        [(gap.start, gap.start + gap.length) for gap in longest]
-    )
-    compiled = {
+    culprits = recording.host_events.culprits([(gap.start, gap.end) for gap in longest])
+    once = {
         at
         for at, culprit in enumerate(culprits)
-        if culprit and compiles(culprit, longest[at].length)
+        if _asks_no_loader(culprit)
+        and longest[at].cause is not GapCause.MODULE_LOAD
+        and (
+            (culprit and compiles(culprit, longest[at].length))
+            or longest[at].end <= (first_steps_end_ns or start)
+        )
     }
     if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
-        compiled |= _first_calls(longest, culprits, end - start - sums.idle_ns)
-    for at in compiled:
+        once |= _first_calls(longest, culprits, end - start - sums.idle_ns)
+    if recording.recorder is Recorder.PYTORCH:
+        once |= _of_operators(longest, culprits, kernels)
+    started_ns = max((longest[at].end for at in once), default=first_steps_end_ns or start)
+    for at in once:
         longest[at] = sums.started(longest[at])
+    sums.finish(calls.handed_on, end - start, started_ns)
+    kept = sorted(range(len(longest)), key=lambda at: (-longest[at].length, at))[:KEPT_GAPS]
     return Idleness(
         start_ns=start,
         end_ns=end,
+        started_ns=started_ns,
         longest=tuple(
             Gap(
                 start_ns=gap.start - start,
                 length_ns=gap.length,
-                cause=gap.cause,
+                cause=sums.cause_of(gap),
                 waited_before=gap.waited,
-                culprit=culprit,
+                culprit=culprits[at],
             )
-            for gap, culprit in zip(longest, culprits, strict=True)
+            for at in sorted(kept)
+            for gap in (longest[at],)
         ),
         totals=sums.totals(),
         long_host=IdleTime(
@@ -208,6 +234,49 @@ def idleness(busy: Cover, recording: Recording, *, launch_overhead_ns: int = 0) 
     )
 
 
+def _asks_no_loader(culprit: Culprit | None) -> bool:
+    return culprit is None or culprit.loader is None
+
+
+def _start(gaps: Intervals, parts: dict[int, Parts], until: int) -> None:
+    """Give the gaps before *until* to the program's start, but for long ones in the host's own work.
+
+    What held the host up in those is looked at one by one.
+    """
+    for at in range(bisect_right(gaps.ends, until)):
+        length = gaps.ends[at] - gaps.starts[at]
+        cause = _largest(parts[at]) if at in parts else _without_calls(length)
+        loads = cause is GapCause.MODULE_LOAD  # which has a rule of its own
+        if not loads and (cause is not GapCause.HOST_WORK or length < LONG_NS):
+            parts[at] = {GapCause.START_UP: length}
+
+
+def _of_operators(
+    longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], kernels: Iterable[KernelRuns]
+) -> set[int]:
+    """Return the places of the gaps in which an operator was called for the first time."""
+    held = {
+        at: HeldUp(
+            start_ns=gap.start,
+            end_ns=gap.end,
+            operator=operator[0],
+            since_ns=operator[1],
+            until_ns=operator[2],
+        )
+        for at, gap in enumerate(longest)
+        if gap.cause is GapCause.HOST_WORK
+        and (culprit := culprits[at]) is not None
+        and culprit.loader is None
+        and (operator := culprit.operator) is not None
+    }
+    if not held:
+        return set()
+    lengths: Mapping[int, int] = {gap.end: gap.length for gap in longest}
+    places = list(held)
+    first = first_calls_of_operators(list(held.values()), lengths, kernels)
+    return {places[at] for at in first}
+
+
 def _first_calls(
     longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], busy_ns: int
 ) -> set[int]:
@@ -215,7 +284,7 @@ def _first_calls(
     host = [
         at
         for at, gap in enumerate(longest)
-        if gap.cause is GapCause.HOST_WORK and not ((one := culprits[at]) and one.loader)
+        if gap.cause is GapCause.HOST_WORK and _asks_no_loader(culprits[at])
     ]
     gaps = [(longest[at].length, longest[at].busy_before) for at in host]
     return {host[place] for place in first_calls(gaps, busy_ns)}
@@ -247,6 +316,14 @@ class _LongGap(NamedTuple):
     cause: GapCause
     waited: bool  # when it began
     busy_before: int  # what the GPU had worked until then
+    parts: Parts
+    after_wait: bool  # counted as such
+    host_ns: int  # long work of the host in it, and what goes with that
+
+    @property
+    def end(self) -> int:
+        """When it was over."""
+        return self.start + self.length
 
 
 class _Sums:
@@ -263,6 +340,9 @@ class _Sums:
         self._launches = 0  # gaps that hold one
         self._profiler_ns = dict.fromkeys(_BESIDE_CALLS, 0)
         self._busy_at_last_allocation = 0
+        # Gaps that allocations had a part in, by their end: its nanoseconds, and whether it is the largest.
+        self._allocations: dict[int, tuple[int, bool]] = {}
+        self._once_until = 0  # first allocations end here
 
     def add(self, gaps: Intervals, parts: dict[int, Parts], waited: set[int], start: int) -> None:
         """Add the gaps of a block; *parts* are those of gaps that calls or waits tell of."""
@@ -272,6 +352,9 @@ class _Sums:
             last = max(allocating)
             idle_ns = self.idle_ns + sum(lengths[: last + 1])
             self._busy_at_last_allocation = gaps.ends[last] - start - idle_ns
+            for at in allocating[: _MOST_ALLOCATIONS - len(self._allocations)]:
+                most = _largest(parts[at]) is GapCause.ALLOCATION
+                self._allocations[gaps.ends[at]] = parts[at][GapCause.ALLOCATION], most
         idle_before = self.idle_ns
         self.idle_ns += sum(lengths)
         plain = [length for at, length in enumerate(lengths) if at not in parts]
@@ -288,19 +371,29 @@ class _Sums:
             if at not in parts:
                 self.after_waits_ns += lengths[at]
                 self.host_after_waits_ns += lengths[at] if lengths[at] >= LONG_NS else 0
-        least = self.longest[-1].length if len(self.longest) == KEPT_GAPS else 0
+        least = self.longest[-1].length if len(self.longest) == _LOOKED_AT else 0
         if max(lengths) <= least:
             return
         for at, idle_ns in enumerate(accumulate(lengths, initial=idle_before)):
             if at == len(lengths) or lengths[at] <= least:
                 continue
-            cause = _largest(parts[at]) if at in parts else _without_calls(lengths[at])
-            begun = gaps.starts[at]
+            begun, waits = gaps.starts[at], at in waited
+            shares = parts.get(at) or {_without_calls(lengths[at]): lengths[at]}
+            first = _largest(shares)
             self.longest.append(
-                _LongGap(lengths[at], begun, cause, at in waited, begun - start - idle_ns)
+                _LongGap(
+                    length=lengths[at],
+                    start=begun,
+                    cause=first,
+                    waited=waits,
+                    busy_before=begun - start - idle_ns,
+                    parts=shares,
+                    after_wait=_is_after_wait(first, waited=waits),
+                    host_ns=_long_host_ns(shares),
+                )
             )
         self.longest.sort(key=lambda gap: (-gap.length, gap.start))
-        del self.longest[KEPT_GAPS:]
+        del self.longest[_LOOKED_AT:]
 
     def _add_parts(self, at: int, length: int, shares: Parts, waited: set[int]) -> None:
         first = _largest(shares)
@@ -309,13 +402,11 @@ class _Sums:
         for cause in _BESIDE_CALLS:
             if cause in shares:
                 self._carve(cause, [shares[cause]])
-        after_wait = first is GapCause.SYNCHRONIZATION or (at in waited and first in _NOT_BY_CALLS)
+        after_wait = _is_after_wait(first, waited=at in waited)
         self.after_waits_ns += length if after_wait else 0
-        if shares.get(GapCause.HOST_WORK, 0) >= LONG_NS:
-            # The work done meanwhile, the next launch would have been there in time.
-            host_ns = sum(shares.get(cause, 0) for cause in _BESIDE_WORK)
-            self._add_long(host_ns)
-            self.host_after_waits_ns += host_ns if after_wait else 0
+        host_ns = _long_host_ns(shares)
+        self._add_long(host_ns)
+        self.host_after_waits_ns += host_ns if after_wait else 0
 
     def _add_long(self, host_ns: int) -> None:
         if host_ns >= LONG_NS:
@@ -332,18 +423,29 @@ class _Sums:
         self.by_cause[cause][1] += total_ns
 
     def started(self, gap: _LongGap) -> _LongGap:
-        """Return a *gap* in which the host compiled, counted as the program's start from now on."""
-        if gap.cause is not GapCause.HOST_WORK:
-            return gap
-        moved = min(gap.length, self.by_cause[gap.cause][1])
-        self._move(gap.cause, -1, -moved)
-        self._move(GapCause.START_UP, 1, moved)
-        self.long_host[0] -= 1
-        self.long_host[1] = max(0, self.long_host[1] - moved)
+        """Return a *gap* of the program's start, counted as that from now on: before `finish`."""
+        own = {
+            cause: part for cause, part in gap.parts.items() if cause is not GapCause.MODULE_LOAD
+        }
+        for cause, part in own.items():
+            self._move(cause, -(cause is gap.cause), -part)
+            if cause in _BESIDE_CALLS:
+                self._launches -= 1
+                self._profiler_ns[cause] -= min(part, self._overhead_ns)
+        self._move(GapCause.START_UP, 1, sum(own.values()))
+        self._allocations.pop(gap.end, None)
+        self.long_host[0] -= gap.host_ns > 0
+        self.long_host[1] -= gap.host_ns
+        if gap.after_wait:
+            self.after_waits_ns -= gap.length
+            self.host_after_waits_ns -= gap.host_ns
         return gap._replace(cause=GapCause.START_UP)
 
-    def finish(self, handed_on: int, span_ns: int) -> None:
-        """Take off what recording cost, and first allocations; *handed_on* calls gave the GPU work."""
+    def finish(self, handed_on: int, span_ns: int, started_ns: int) -> None:
+        """Take off what recording cost, and first allocations; *handed_on* calls gave the GPU work.
+
+        The program's start was over at *started_ns*.
+        """
         share = min(1.0, handed_on / self._launches) if self._launches else 0.0
         for cause, profiler_ns in self._profiler_ns.items():
             taken = int(profiler_ns * share)
@@ -351,9 +453,18 @@ class _Sums:
             self._move(GapCause.PROFILER, 0, taken)
         if is_warm_up(self._busy_at_last_allocation, span_ns - self.idle_ns):
             gaps, total_ns = self.by_cause[GapCause.ALLOCATION]
-            self._move(GapCause.ALLOCATION, -gaps, -total_ns)
-            self._move(GapCause.START_UP, gaps, total_ns)
-            self.longest = [gap._replace(cause=_started(gap.cause)) for gap in self.longest]
+            self._once_until = LATEST
+        else:
+            self._once_until = started_ns
+            early = [part for end, part in self._allocations.items() if end <= started_ns]
+            gaps, total_ns = sum(first for _, first in early), sum(part for part, _ in early)
+        self._move(GapCause.ALLOCATION, -gaps, -total_ns)
+        self._move(GapCause.START_UP, gaps, total_ns)
+
+    def cause_of(self, gap: _LongGap) -> GapCause:
+        """Return the cause of a gap: of one that allocations made the start, where they come once."""
+        once = gap.cause is GapCause.ALLOCATION and gap.end <= self._once_until
+        return GapCause.START_UP if once else gap.cause
 
     def totals(self) -> tuple[IdleTime, ...]:
         """Return the sums, the largest first."""
@@ -364,8 +475,19 @@ class _Sums:
         )
 
 
-def _started(cause: GapCause) -> GapCause:
-    return GapCause.START_UP if cause is GapCause.ALLOCATION else cause
+def _is_after_wait(first: GapCause, *, waited: bool) -> bool:
+    """Return whether a gap whose largest part is *first* is one that a wait made."""
+    return first is GapCause.SYNCHRONIZATION or (waited and first in _NOT_BY_CALLS)
+
+
+def _long_host_ns(shares: Parts) -> int:
+    """Return the host's long work in a gap, and what goes with it.
+
+    With the work done meanwhile, the next launch would have been there in time.
+    """
+    if shares.get(GapCause.HOST_WORK, 0) < LONG_NS:
+        return 0
+    return sum(shares.get(cause, 0) for cause in _BESIDE_WORK)
 
 
 def _largest(parts: Parts) -> GapCause:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.intervals import Cover, length
+from gpuadvise.advisor.timelines.start_up import HeldUp, compiles, first_calls_of_operators
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.timelines.activities import Recording
+    from collections.abc import Iterable
+
+    from gpuadvise.advisor.timelines.activities import KernelRuns, Recording
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.intervals import Interval
 
@@ -31,16 +34,18 @@ class Outside:
     call: str | None = None
     call_ns: int = 0
     culprit: Culprit | None = None  # what the host did for most of the time before
+    starts: bool = False  # that is a compiler, or the first call of an operator that launched it
 
     @property
-    def in_calls_ns(self) -> int:
-        """The time in which the host was in calls."""
-        return self.calls_before_ns + self.calls_after_ns
+    def once_ns(self) -> int:
+        """The time of what a program does once: in calls, compilers and first calls of operators."""
+        first = self.before_ns - self.calls_before_ns if self.starts else 0
+        return self.calls_before_ns + self.calls_after_ns + first
 
     @property
     def before_code_ns(self) -> int:
-        """The time before the GPU's first work in which the host was in no call."""
-        return self.before_ns - self.calls_before_ns
+        """The time before the GPU's first work in which the host was in its own code."""
+        return 0 if self.starts else self.before_ns - self.calls_before_ns
 
     @property
     def after_code_ns(self) -> int:
@@ -48,8 +53,8 @@ class Outside:
         return self.after_ns - self.calls_after_ns
 
 
-def outside_of(recording: Recording, span: Interval) -> Outside:
-    """Return what the host did outside of *span*, the time from the GPU's first work to its last."""
+def outside_of(recording: Recording, span: Interval, kernels: Iterable[KernelRuns] = ()) -> Outside:
+    """Return what the host did outside of *span*, the time from the first work of *kernels* and copies to the last."""
     begun, ended = span
     called = {
         name: calls
@@ -86,4 +91,19 @@ def outside_of(recording: Recording, span: Interval) -> Outside:
         call=call if call and spent[call] else None,
         call_ns=spent[call] if call else 0,
         culprit=culprit,
+        starts=culprit is not None and _starts(culprit, (first, begun), kernels),
     )
+
+
+def _starts(culprit: Culprit, before: Interval, kernels: Iterable[KernelRuns]) -> bool:
+    """Return whether a program begins with *culprit*, and does it once."""
+    begin, end = before
+    if culprit.loader is not None:
+        return False
+    if compiles(culprit, end - begin):
+        return True
+    if culprit.operator is None:
+        return False
+    name, since, until = culprit.operator
+    call = HeldUp(start_ns=begin, end_ns=end, operator=name, since_ns=since, until_ns=until)
+    return bool(first_calls_of_operators([call], {}, kernels))

@@ -54,6 +54,9 @@ _MUCH_EXPOSED = number(
     "share of the recording",
     "our judgement: a gain of 1.18 by one change, which none of the kernels has",
 )
+_FAR_MORE = number(
+    2, "exposed communication beside a rank's own idle time", "times", "our judgement"
+)
 _MOSTLY_WAITS = number(
     1 / 3, "waits for other ranks", "share of exposed communication", "our judgement"
 )
@@ -93,8 +96,9 @@ def limit_of(timeline: Timeline, run: TracedRun) -> RunLimit | None:
     if not run.recorded_seconds:
         return None
     loading = next(_loading(run), None)
+    # What comes again in every step is first to change, even where the start took longer once.
     if loading is not None and loading[1] >= max(
-        run.one_time_seconds, _WORTH_A_LOADER * run.recorded_seconds
+        run.one_time_seconds / 2, _WORTH_A_LOADER * run.recorded_seconds
     ):
         return _limit(run, *loading)
     computing = timeline.account.computing_ns / _NS
@@ -116,9 +120,12 @@ def _parts(timeline: Timeline, run: TracedRun) -> list[_Part]:
     if run.share_of_recording(run.busy_seconds - run.exposed_communication_seconds) >= AT_WORK:
         return at_work
     idle = [*_by_host(timeline, run), *_loading(run)]
-    own_idle = sum(seconds for _, seconds, _ in idle)
-    waiting = [] if run.share_of_recording(own_idle) >= OWN_IDLE else [*_between_gpus(run)]
     again = [part for part in idle if part[0] is not RunLimiter.START_UP]
+    # Others may wait for what holds this rank up in each step: unless its own waits are far more.
+    own_idle = sum(seconds for _, seconds, _ in again)
+    own_first = run.share_of_recording(own_idle) >= OWN_IDLE
+    held_up = own_first and _FAR_MORE * own_idle >= run.exposed_communication_seconds
+    waiting = [] if held_up else [*_between_gpus(run)]
     # Beside what a program does once its kernels count; beside what comes again, from a half on.
     starts = max(idle, key=itemgetter(1))[0] is RunLimiter.START_UP
     least = 0.0 if starts else _MOSTLY_AT_WORK
@@ -159,7 +166,8 @@ def _by_host(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     between += run.allocation_idle_seconds
     most = max(0.0, run.span_seconds - run.busy_seconds - host)
     named = None if work is None or work.loader is not None else work.culprit
-    yield RunLimiter.START_UP, run.one_time_seconds, run.outside_call
+    started = run.start_cause.culprit if run.start_cause is not None else run.outside_call
+    yield RunLimiter.START_UP, run.one_time_seconds, started
     yield RunLimiter.HOST_CODE, max(0.0, host + run.outside_code_seconds - loaded), named
     yield RunLimiter.LAUNCHES, min(between, most), None
 

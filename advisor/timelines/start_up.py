@@ -5,15 +5,19 @@ No repair of a loop wins that time, and a longer run has no more of it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.intervals import Cover, Intervals
+from gpuadvise.advisor.timelines.steps import median_low
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gpuadvise.advisor.timelines.activities import CallRuns
+    from gpuadvise.advisor.timelines.activities import CallRuns, KernelRuns
     from gpuadvise.advisor.timelines.host_events import Culprit
 
 # Calls of the interface whose time does not hang on the amount of work.
@@ -36,6 +40,18 @@ _MOST = 8
 _COMPILING_NS = 100_000_000
 # The first calls of a script or a jitted function take so many times as long as what comes later.
 _TIMES_LATER = 10
+# A first step is the start where it takes so much longer than those that follow: contexts, handles of
+# libraries and the loading of code take tens of milliseconds each.
+_LEAST_OF_A_STEP_NS = 50_000_000
+# A launch reaches the GPU within this time of the call that made it.
+_REACHES_GPU_NS = 50_000
+# Of an operator's last launch the kernel begins before that of the next operator could.
+_BEFORE_THE_NEXT_NS = 5_000
+_OF_PYTORCH = ("aten::", "c10d::")
+# So many gaps in operators, none of which is a first call, tell what their stalls are like.
+_SEVERAL = 3
+# An operator's long calls are its first ones where these hold two thirds of their time.
+_MOSTLY_FIRST = 2
 # Allocations that all come before this share of the GPU's work fill a pool once.
 _WARM_UP = 1 / 3
 
@@ -78,6 +94,103 @@ def first_calls(gaps: Sequence[tuple[int, int]], busy_ns: int) -> list[int]:
     later_ns = max((gaps[at][0] for at in {*range(len(gaps))}.difference(first)), default=0)
     least = max(_COMPILING_NS, _TIMES_LATER * later_ns)
     return [at for at in first if gaps[at][0] >= least]
+
+
+def first_steps_end(bounds: Sequence[int]) -> int | None:
+    """Return when the first steps are over that take ten times as long as those that follow.
+
+    *bounds* are the begins of the steps and the end of the last. None where no step does: what a
+    program does once shows by measurement, whatever it is.
+    """
+    lengths = [later - earlier for earlier, later in pairwise(bounds)]
+    over = 0
+    while over < len(lengths) // 2:
+        usual = median_low(lengths[over + 1 :])
+        if lengths[over] < max(_TIMES_LATER * usual, usual + _LEAST_OF_A_STEP_NS):
+            break
+        over += 1
+    return bounds[over] if over else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldUp:
+    """A gap from *start_ns* to *end_ns* that the host spent in a call of *operator*.
+
+    The call went from *since_ns* to *until_ns*.
+    """
+
+    start_ns: int
+    end_ns: int
+    operator: str
+    since_ns: int
+    until_ns: int
+
+    @property
+    def length_ns(self) -> int:
+        """How long it was."""
+        return self.end_ns - self.start_ns
+
+
+def first_calls_of_operators(
+    gaps: Sequence[HeldUp], long_gaps: Mapping[int, int], kernels: Iterable[KernelRuns]
+) -> set[int]:
+    """Return the places of the *gaps* in which an operator was called for the first time.
+
+    Its call is the first where it launches a kernel that never ran before, and that comes again
+    later without such a gap before it: a handle was made, code loaded, an algorithm searched for.
+    *long_gaps* are the lengths of all long gaps by their end. Of an operator whose long calls come
+    again none is the first, nor is a gap that is like those in which operators stall.
+    """
+    begins = sorted(
+        (sorted(runs.starts) for runs in kernels if runs.starts), key=lambda one: one[0]
+    )
+    firsts = [starts[0] for starts in begins]
+    first = set()
+    for at, gap in enumerate(gaps):
+        until = max(gap.until_ns, gap.end_ns) + _REACHES_GPU_NS
+        launched = begins[bisect_left(firsts, gap.since_ns) : bisect_left(firsts, until)]
+        if any(_comes_promptly(starts, until, gap.length_ns, long_gaps) for starts in launched):
+            first.add(at)
+        elif all(starts[-1] < until for starts in launched) and _is_no_work(gap, firsts):
+            first.add(at)  # of one pass alone, in which nothing comes again
+    named: dict[str, list[int]] = {}
+    for at, gap in enumerate(gaps):
+        named.setdefault(gap.operator, []).append(at)
+    found: set[int] = set()
+    for places in named.values():
+        own = [at for at in places if at in first]
+        total = sum(gaps[at].length_ns for at in places)
+        if (
+            own
+            and sum(gaps[at].length_ns for at in own) * (_MOSTLY_FIRST + 1) >= _MOSTLY_FIRST * total
+        ):
+            last = max(gaps[at].end_ns for at in own)
+            found |= {at for at in places if gaps[at].end_ns <= last}
+    # Where operators stall now and then, one that does so in the first step is none of its own.
+    stalls = [gap.length_ns for at, gap in enumerate(gaps) if at not in found]
+    if len(stalls) < _SEVERAL:
+        return found
+    return {at for at in found if gaps[at].length_ns >= _TIMES_LATER * median_low(stalls)}
+
+
+def _is_no_work(gap: HeldUp, firsts: Sequence[int]) -> bool:
+    """Return whether an operator of PyTorch that launched a kernel took the host a tenth of a second.
+
+    What such an operator does itself on the host takes microseconds.
+    """
+    if gap.length_ns < _COMPILING_NS or not gap.operator.startswith(_OF_PYTORCH):
+        return False
+    at = bisect_left(firsts, gap.since_ns)
+    return at < len(firsts) and firsts[at] <= gap.until_ns + _BEFORE_THE_NEXT_NS
+
+
+def _comes_promptly(
+    starts: Sequence[int], since: int, length_ns: int, long_gaps: Mapping[int, int]
+) -> bool:
+    """Return whether a kernel that ran at *starts* runs again after *since*, mostly behind no gap like *length_ns*."""
+    again = starts[bisect_left(starts, since) :]
+    held = sum(_TIMES_LATER * long_gaps.get(start, 0) >= length_ns for start in again)
+    return 2 * held < len(again)
 
 
 def compiles(culprit: Culprit, length_ns: int) -> bool:

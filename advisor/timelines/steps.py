@@ -155,7 +155,7 @@ class Steps:
     @property
     def median_ns(self) -> int:
         """The length of the middle step."""
-        return _median_low([step.length_ns for step in self.steps])
+        return median_low([step.length_ns for step in self.steps])
 
     @property
     def shortest_ns(self) -> int:
@@ -170,7 +170,7 @@ class Steps:
     @property
     def median_parts(self) -> dict[str, int]:
         """The median of each part over all steps."""
-        return {part: _median_low([step.part_ns(part) for step in self.steps]) for part in PARTS}
+        return {part: median_low([step.part_ns(part) for step in self.steps]) for part in PARTS}
 
     @property
     def median_phases(self) -> tuple[StepPhase, ...]:
@@ -182,8 +182,8 @@ class Steps:
         return tuple(
             StepPhase(
                 phase=phase,
-                kernel_ns=_median_low([one.kernel_ns for one in ones]),
-                length_ns=_median_low([one.length_ns for one in ones]),
+                kernel_ns=median_low([one.kernel_ns for one in ones]),
+                length_ns=median_low([one.length_ns for one in ones]),
             )
             for phase in Phase
             if 2 * len(ones := by_phase.get(phase, [])) >= len(self.steps)
@@ -322,12 +322,12 @@ def starts_of_a_kernel(activities: Activities) -> list[int]:
     return []
 
 
-def _median_low(values: Sequence[int]) -> int:
+def median_low(values: Sequence[int]) -> int:
     """Return the lower median; `statistics`, which has it too, loads fractions and decimals."""
     return sorted(values)[(len(values) - 1) // 2]
 
 
 def _alike(lengths: Sequence[int]) -> bool:
-    typical = _median_low(lengths)
+    typical = median_low(lengths)
     alike = sum(typical / _ALIKE <= length <= _ALIKE * typical for length in lengths)
     return typical > 0 and alike >= _MOST_ALIKE * len(lengths)

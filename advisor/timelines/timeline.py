@@ -6,7 +6,8 @@ Made of a recording by ``timeline_of``. Whole nanoseconds inside, so that parts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from gpuadvise.advisor.timelines.gaps import idleness
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
 from gpuadvise.advisor.timelines.phases import launched_work
+from gpuadvise.advisor.timelines.start_up import first_steps_end
 from gpuadvise.advisor.timelines.steps import (
     FEWEST,
     StepCovers,
@@ -139,6 +141,12 @@ class HostCalls:
     total_ns: int
     median_ns: int
     longest_ns: int
+    at_start: int = 0  # of the calls, those that were over before the program's start was
+
+    @property
+    def again(self) -> int:
+        """How many came behind the program's start."""
+        return self.calls - self.at_start
 
     @property
     def seconds(self) -> float:
@@ -299,7 +307,9 @@ def _timeline(
     idle = idleness(
         busy,
         recording,
+        kernels=activities.kernels.values(),
         launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
+        first_steps_end_ns=_first_steps_end(recording, activities),
     )
     span_ns = idle.end_ns - idle.start_ns
     busy_ns = span_ns - idle.total_ns()
@@ -341,7 +351,7 @@ def _timeline(
         memset_ns=length(Cover([memsets])),
         kernels=shapes,
         copies=_copies(activities),
-        calls=calls,
+        calls=_since_start(recording, calls, idle),
         gaps=idle.longest,
         account=account,
         saved_without_waits_ns=idle.saved_without_waits_ns,
@@ -365,7 +375,7 @@ def _timeline(
         has_stacks=recording.host_events.has_frames,
         communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
-        outside=_outside(recording, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
+        outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
         lanes=Lanes(
             start_ns=idle.start_ns,
             kernels=kernels,
@@ -375,14 +385,14 @@ def _timeline(
     )
 
 
-def _outside(recording: Recording, span: Interval, *, several_gpus: bool) -> Outside:
+def _outside(recording: Recording, gpu: int, span: Interval, *, several_gpus: bool) -> Outside:
     """Return what the host did outside of *span*, where that was for this GPU alone.
 
     JAX's traces begin and end where the program asks, whatever the host does then.
     """
     if several_gpus or recording.recorder is Recorder.JAX:
         return Outside()
-    return outside_of(recording, span)
+    return outside_of(recording, span, recording.gpus[gpu].kernels.values())
 
 
 def _steps(
@@ -402,6 +412,14 @@ def _steps(
         if gap.culprit is not None and gap.culprit.loader is not None
     ]
     return with_phases(steps, work.parts, waits, idle.start_ns)
+
+
+def _first_steps_end(recording: Recording, activities: Activities) -> int | None:
+    """Return when steps are over that take many times as long as the later ones; two tell it, too."""
+    for times in (activities.steps, recording.steps, recording.ranges):
+        if len(times) > 1:
+            return first_steps_end(times.bounds)
+    return None
 
 
 def _marked_steps(
@@ -508,6 +526,32 @@ def _calls(recording: Recording) -> tuple[HostCalls, ...]:
             key=lambda call: (-call.total_ns, call.name),
         )
     )
+
+
+def _since_start(
+    recording: Recording, calls: tuple[HostCalls, ...], idle: Idleness
+) -> tuple[HostCalls, ...]:
+    """Return *calls* with how many waits and frees were the start's: a search for algorithms makes hundreds.
+
+    Of short calls no times are kept: they are shared out as those are that were longer.
+    """
+    if idle.started_ns <= idle.start_ns:
+        return calls
+    return tuple(
+        replace(call, at_start=_before(recording.calls[call.name], call.calls, idle.started_ns))
+        if call.kind in (CallKind.SYNCHRONIZATION, CallKind.RELEASE)
+        else call
+        for call in calls
+    )
+
+
+def _before(runs: CallRuns, calls: int, time: int) -> int:
+    """Return how many of the *calls* began before *time*."""
+    kept = before = 0
+    for block in Cover([runs.times]).blocks():
+        kept += len(block)
+        before += bisect_left(block.starts, time)
+    return round(calls * before / kept) if kept else 0
 
 
 def _host_calls(name: str, runs: CallRuns) -> HostCalls:

@@ -283,7 +283,7 @@ def _account(line: Timeline) -> dict[str, Any]:
         "steady_seconds": account.steady_ns / _NS,
         "before_seconds": outside.before_ns / _NS,
         "after_seconds": outside.after_ns / _NS,
-        "outside_calls_seconds": outside.in_calls_ns / _NS,
+        "outside_calls_seconds": outside.once_ns / _NS,
     }
 
 

@@ -170,7 +170,35 @@ def test_pages_that_only_the_host_takes_back_are_said_quietly() -> None:
 def test_a_start_is_said_where_it_is_one(seconds: float, span: float, *, said: bool) -> None:
     for field in ("start_up_seconds", "before_seconds"):
         line = TracedRun(span_seconds=span, busy_seconds=span, kernels=100, **{field: seconds})
-        assert priority("idle-gaps", Facts(timeline=line)) is (Priority.MEDIUM if said else None)
+        loud = Priority.MEDIUM if field == "start_up_seconds" else Priority.LOW
+        assert priority("idle-gaps", Facts(timeline=line)) is (loud if said else None)
+
+
+@pytest.mark.parametrize(("before", "said"), [(0.5, Priority.MEDIUM), (0.4, Priority.LOW)])
+def test_the_hosts_code_before_a_run_is_said_by_its_share(before: float, said: Priority) -> None:
+    line = TracedRun(span_seconds=1.0, busy_seconds=1.0, kernels=100, before_seconds=before)
+    assert priority("idle-gaps", Facts(timeline=line)) is said
+
+
+def test_what_takes_most_of_a_start_is_named() -> None:
+    search = IdleCause(
+        cause="start-up", seconds=3.0, culprit="aten::cudnn_convolution", culprit_seconds=2.5
+    )
+    one = found("idle-gaps", recorded(busy_seconds=1.0, start_up_seconds=3.0, start_cause=search))
+    assert one is not None
+    assert "2.5 s of it in aten::cudnn_convolution" in one.advice.message
+
+
+@pytest.mark.parametrize(("idle", "said"), [(0.15, True), (0.1, False)])
+def test_idle_time_that_recording_explains_is_not_said(idle: float, *, said: bool) -> None:
+    """10,000 launches, to each of which the profiler adds 10 us."""
+    facts = recorded(
+        busy_seconds=0.8,
+        launches=10_000,
+        launch_overhead_seconds=10e-6,
+        idle_causes=(IdleCause(cause="host-work", seconds=idle),),
+    )
+    assert (found("idle-gaps", facts) is not None) == said
 
 
 @pytest.mark.parametrize(("gaps", "said"), [(0.15, Priority.LOW), (0.02, Priority.MEDIUM)])

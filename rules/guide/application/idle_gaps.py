@@ -8,10 +8,10 @@ from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.advisor.thresholds import number
+from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
-from gpuadvise.rules.idle_times import IDLE_TIMES
+from gpuadvise.rules.idle_times import IDLE_TIMES, in_pytorch
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import (
@@ -28,6 +28,14 @@ _MUCH_MORE = number(
     "idle time of one cause beside that of another",
     "times",
     "our judgement: an expert names the larger first",
+)
+
+_MUCH_OUTSIDE = number(
+    0.3,
+    "host's code before and behind the GPU's work, of more than low priority",
+    "share of the recording",
+    "our judgement: with less a longer run has hardly any of it",
+    LaunchSet.RECORDED,
 )
 
 if TYPE_CHECKING:
@@ -57,12 +65,12 @@ def check(
 
 def _once(timeline: TracedRun) -> Advice:
     seconds, whole = timeline.one_time_seconds, timeline.recorded_seconds
-    call = f", {timeline.outside_call} more than any other call" if timeline.outside_call else ""
     return Advice(
         message=(
             f"{show_seconds(seconds)} of {show_seconds(whole)} recorded, "
             f"{show_share(timeline.share_of_recording(seconds))}, go to what a program does once: "
-            f"contexts, first allocations and launches, the loading of code, and freeing all of it{call}."
+            "contexts, first allocations and launches, the loading and compiling of code, first calls of "
+            f"operators, and freeing all of it{_most_of_it(timeline)}."
         ),
         action=(
             "Measure after a warm-up, or let the program run longer. Where this is how it is used, keep "
@@ -75,6 +83,14 @@ def _once(timeline: TracedRun) -> Advice:
         ),
         priority=Priority.LOW if timeline.kernels and timeline.too_short else Priority.MEDIUM,
     )
+
+
+def _most_of_it(run: TracedRun) -> str:
+    if run.start_cause is not None:
+        return (
+            f", {show_seconds(run.start_cause.culprit_seconds)} of it in {run.start_cause.culprit}"
+        )
+    return f", {run.outside_call} more than any other call" if run.outside_call else ""
 
 
 def _outside(timeline: TracedRun) -> Advice:
@@ -96,7 +112,7 @@ def _outside(timeline: TracedRun) -> Advice:
             traced("recorded", whole, "s"),
         ),
         location=line_of(timeline.before_cause),
-        priority=Priority.LOW if _is_aside(timeline, seconds) else Priority.MEDIUM,
+        priority=Priority.MEDIUM if _is_much(timeline, seconds) else Priority.LOW,
     )
 
 
@@ -108,11 +124,13 @@ def _is_another_gap(run: TracedRun) -> bool:
     return work is not None and run.before_cause.culprit == work.culprit
 
 
-def _is_aside(run: TracedRun, seconds: float) -> bool:
-    """Return whether *seconds* beside the run are little beside what else holds the GPU up."""
+def _is_much(run: TracedRun, seconds: float) -> bool:
+    """Return whether *seconds* beside the run are much of the recording, and of what holds the GPU up."""
+    if run.kernels and run.share_of_recording(seconds) < _MUCH_OUTSIDE:
+        return False
     idle = max((one.seconds for one in run.idle_causes), default=0.0)
     more = max(run.one_time_seconds, idle, run.launch_idle_seconds, run.host_idle_seconds)
-    return more > _MUCH_MORE * seconds or (run.kernels > 0 and run.too_short)
+    return more <= _MUCH_MORE * seconds and not (run.kernels > 0 and run.too_short)
 
 
 def _host_bound(timeline: TracedRun) -> Advice:
@@ -126,7 +144,7 @@ def _host_bound(timeline: TracedRun) -> Advice:
         ),
         action=(
             "Let the GPU work meanwhile: queue the next kernels before the host's work begins, and "
-            f"do that work in another thread or process. {_in_pytorch(cause)}"
+            f"do that work in another thread or process. {in_pytorch(cause)}"
             "In CUDA: cudaStreamSynchronize() after the host's work, or cudaLaunchHostFunc()."
             f"{how_to_see_lines(timeline, cause)}"
         ),
@@ -146,24 +164,6 @@ def _is_minor(run: TracedRun, idle: float) -> bool:
     others = (one.seconds for one in run.idle_causes if one.cause not in _BESIDE_LAUNCHES)
     launches = run.launch_idle_seconds if run.waits_for_launches else 0.0
     return max(launches, *others, 0.0) > _MUCH_MORE * idle
-
-
-def _in_pytorch(cause: IdleCause | None) -> str:
-    """Return what to do in PyTorch: a loader's workers only where it has none."""
-    if cause is not None and cause.loader == "files":
-        return "Read the next part on a thread meanwhile, in large pieces, as binary data. "
-    if cause is not None and cause.loader == "workers":
-        return (
-            "In PyTorch: the loader has workers already, and they are too slow: more of them, "
-            "prefetch_factor, or less work for each sample (decoded once, resized on the GPU). "
-        )
-    if cause is not None and cause.culprit is not None and cause.loader is None:
-        return "In PyTorch: no torch.cuda.synchronize() before it. "
-    where = "where a loader makes the batches, " if cause is None or cause.loader is None else ""
-    return (
-        "In PyTorch: DataLoader(num_workers=4, prefetch_factor=2, persistent_workers=True), "
-        f"{where}no torch.cuda.synchronize() before it. "
-    )
 
 
 # Idle time of these causes is the launches', or the host's own.
@@ -228,8 +228,8 @@ RULE = Rule(
         "In a recorded run the GPU is idle for a tenth of the span or more in gaps of half a "
         "millisecond and longer, in which the host calls nothing of CUDA; or for another cause that no "
         "other rule names (low; medium from a fifth of the span on, inside of calls of CUDA); or a tenth of all that was recorded "
-        "and 5 ms or more go to what a program does once, or to the host's own code before the GPU's first work and behind its "
-        "last (medium). Low is what less than half as much hangs on as on something else, and what the GPU does not begin "
+        "and 5 ms or more go to what a program does once (medium), or to the host's own code before the GPU's first work and behind its "
+        "last (low; medium from three tenths on). Low is what less than half as much hangs on as on something else, and what the GPU does not begin "
         "though it was queued."
     ),
     citations=guide("10.1.2", "9.1.2"),

@@ -122,3 +122,86 @@ def test_a_short_first_call_begins_a_recording(tmp_path: Path) -> None:
     (line,) = timelines_of(recording)
     assert line.outside.before_ns == 402_000_000
     assert line.outside.calls_before_ns == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "once"),
+    [
+        ("aten::addmm", "gemm", True),  # its first call, which the loop repeats
+        ("mine::product", "other", False),  # what it launched never comes again
+        ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "gemm", False),
+    ],
+)
+def test_a_first_operator_before_all_work_is_start_up(
+    tmp_path: Path, name: str, kernel: str, *, once: bool
+) -> None:
+    """100 ms in an operator, then kernels of 10 ms, one behind the other."""
+    events = [traces.kernel(100_000, 10_000, "gemm")]
+    events += [traces.kernel(110_000 + 10_000 * at, 10_000, kernel) for at in range(3)]
+    events.append(traces.event("cpu_op", name, 0, 100_000, {}))
+    line, run = judged(tmp_path / "trace", events)
+    assert line.outside.before_ns == 100_000_000
+    assert run.before_seconds == pytest.approx(0 if once else 0.1)
+    assert run.one_time_seconds == pytest.approx(0.1 if once else 0)
+    assert (run.start_cause is not None and run.start_cause.culprit) == (name if once else False)
+    limit = limit_of(line, run)
+    assert limit is not None
+    assert (limit.limiter is RunLimiter.START_UP) == once
+
+
+def test_a_compiler_before_all_work_is_start_up(tmp_path: Path) -> None:
+    compiler = traces.event(
+        "cpu_op", "OutputGraph.call_user_compiler (dynamo_timed)", 0, 300_000, {}
+    )
+    _, run = judged(tmp_path / "trace", [compiler, traces.kernel(300_000, 10_000)])
+    assert run.one_time_seconds == pytest.approx(0.3)
+    assert run.before_seconds == 0
+
+
+def of_ranks(idle_ms: int, exposed_ms: int) -> list[dict[str, Any]]:
+    """Return five rounds of a kernel of 10 ms, the host's own work, and an exposed all-reduce."""
+    events, time = [], 0
+    for _ in range(5):
+        events.append(traces.kernel(time, 10_000, "gemm"))
+        time += 10_000 + 1000 * idle_ms
+        events.append(
+            traces.kernel(time, 1000 * exposed_ms, "ncclDevKernel_AllReduce_Sum_f32_RING_LL")
+        )
+        time += 1000 * exposed_ms
+    return events
+
+
+@pytest.mark.parametrize(
+    ("idle_ms", "exposed_ms", "limiter"),
+    [
+        (20, 50, RunLimiter.COMMUNICATION),  # far more than what holds the rank up itself
+        (20, 30, RunLimiter.HOST_CODE),  # which others may wait for
+        (30, 20, RunLimiter.HOST_CODE),
+        (5, 20, RunLimiter.COMMUNICATION),
+    ],
+)
+def test_exposed_communication_limits_where_it_is_most(
+    tmp_path: Path, idle_ms: int, exposed_ms: int, limiter: RunLimiter
+) -> None:
+    limit = limit_of(*judged(tmp_path / "trace", of_ranks(idle_ms, exposed_ms)))
+    assert limit is not None
+    assert limit.limiter is limiter
+
+
+@pytest.mark.parametrize(
+    ("start_ms", "limiter"), [(150, RunLimiter.DATA_LOADING), (300, RunLimiter.START_UP)]
+)
+def test_a_loader_comes_before_a_start_that_took_somewhat_longer(
+    tmp_path: Path, start_ms: int, limiter: RunLimiter
+) -> None:
+    """Five batches of 20 ms; the start is a call of cudaMalloc before the GPU's first work."""
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    events = [traces.call(-1000 * start_ms, 1000 * start_ms, "cudaMalloc")]
+    for at in range(6):
+        events.append(traces.kernel(30_000 * at, 10_000))
+        events.append(
+            traces.event("user_annotation", loader, 30_000 * at + 10_000, 20_000 * (at < 5), {})
+        )
+    limit = limit_of(*judged(tmp_path / "trace", events))
+    assert limit is not None
+    assert limit.limiter is limiter

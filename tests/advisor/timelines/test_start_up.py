@@ -9,7 +9,7 @@ import traces
 
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.read import read_recordings
-from gpuadvise.advisor.timelines.start_up import first_calls
+from gpuadvise.advisor.timelines.start_up import first_calls, first_steps_end
 from gpuadvise.advisor.timelines.timeline import timelines_of
 
 if TYPE_CHECKING:
@@ -100,3 +100,166 @@ def test_waiting_less_wins_nothing_of_a_start(tmp_path: Path) -> None:
     assert line.account.start_up_ns == pytest.approx(1090 * _MS, rel=0.01)
     between = 10 * 10 * _MS
     assert 0 < line.saved_without_waits_ns <= between
+
+
+def operator(name: str, ts: float, dur: float) -> dict[str, Any]:
+    return traces.event("cpu_op", name, ts, dur, {})
+
+
+def rounds(first_ms: list[int], later_ms: list[int], *, again: int) -> list[dict[str, Any]]:
+    """Return rounds of kernels k0, k1, ..., each behind an operator of its own.
+
+    The operators of the first round take *first_ms*, those of the *again* later ones *later_ms*;
+    each kernel takes 1 ms.
+    """
+    events, time = [traces.kernel(0, 1000, "first")], 1000
+    for taken in [first_ms, *[later_ms] * again]:
+        for number, held_ms in enumerate(taken):
+            events.append(operator(f"aten::op{number}", time, held_ms * 1000 + 5))
+            time += held_ms * 1000
+            events.append(traces.kernel(time, 1000, f"k{number}"))
+            time += 1000
+    return events
+
+
+@pytest.mark.parametrize("again", [1, 2, 20])
+def test_operators_that_take_long_once_are_called_first(tmp_path: Path, again: int) -> None:
+    """Each handle of a library takes some milliseconds, however many rounds follow."""
+    line = line_of(tmp_path / "trace", rounds([40, 9, 25, 800], [0, 0, 0, 0], again=again))
+    assert line.account.start_up_ns == 874 * _MS
+    assert line.account.idle_of(GapCause.HOST_WORK) == 0
+    assert (line.long_host_gaps.gaps, line.long_host_gaps.total_ns) == (0, 0)
+    assert all(gap.cause is GapCause.START_UP for gap in line.gaps)
+
+
+@pytest.mark.parametrize("again", [1, 2, 20])
+def test_operators_that_take_long_each_time_are_the_hosts_work(tmp_path: Path, again: int) -> None:
+    line = line_of(tmp_path / "trace", rounds([40, 9], [38, 8], again=again))
+    assert line.account.start_up_ns == 0
+    assert line.long_host_gaps.total_ns == (49 + again * 46) * _MS
+
+
+@pytest.mark.parametrize(
+    ("name", "held_ms", "launched_after_us", "once"),
+    [
+        ("aten::cudnn_convolution", 800, 2, True),
+        ("aten::cudnn_convolution", 90, 2, False),
+        ("aten::cat", 800, 40, False),  # of the host: another operator's kernel follows
+        ("mine::preprocess", 800, 2, False),
+    ],
+)
+def test_of_one_pass_an_operator_of_the_framework_takes_no_tenth_of_a_second(
+    tmp_path: Path, name: str, held_ms: int, launched_after_us: int, *, once: bool
+) -> None:
+    held = 1000 * held_ms
+    events = [
+        traces.kernel(0, 1000, "first"),
+        operator(name, 1000, held - launched_after_us),
+        traces.kernel(1000 + held, 1000, "second"),
+    ]
+    line = line_of(tmp_path / "trace", events)
+    assert line.account.start_up_ns == (held_ms * _MS if once else 0)
+
+
+def test_stalls_of_operators_now_and_then_are_the_hosts_work(tmp_path: Path) -> None:
+    """Six operators, of which another one stalls for 6 ms in each round; a handle takes 90 ms once."""
+    events, time = [traces.kernel(0, 1000, "first")], 1000
+    for stalled in range(6):
+        for number in range(6):
+            held = 6000 if number == stalled else 0
+            held += 90_000 if (number, stalled) == (5, 0) else 0
+            events.append(operator(f"aten::op{number}", time, held + 5))
+            time += held
+            events.append(traces.kernel(time, 1000, f"k{number}"))
+            time += 1000
+    line = line_of(tmp_path / "trace", events)
+    assert line.account.start_up_ns == 90 * _MS
+    assert line.long_host_gaps.total_ns == 36 * _MS
+
+
+def test_an_operator_that_is_called_once_tells_no_first_call(tmp_path: Path) -> None:
+    line = line_of(tmp_path / "trace", rounds([40, 9], [], again=1))
+    assert line.account.start_up_ns == 0
+
+
+def test_a_search_for_the_fastest_kernel_is_the_start(tmp_path: Path) -> None:
+    """Three candidates run once, behind 60 ms each, within one call; the fastest comes again."""
+    events = [traces.kernel(0, 1000, "first"), operator("aten::cudnn_convolution", 1000, 183_005)]
+    time = 1000
+    for name in ("slow", "slower", "fastest"):
+        time += 60_000
+        events.append(traces.kernel(time, 1000, name))
+        time += 1000
+    for _ in range(2):
+        events.append(traces.kernel(time + 20, 1000, "fastest"))
+        time += 1020
+    line = line_of(tmp_path / "trace", events)
+    assert line.account.start_up_ns == 180 * _MS
+
+
+def test_a_loader_in_each_step_is_not_the_start(tmp_path: Path) -> None:
+    events = rounds([40], [0], again=3)
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    events.append(traces.event("user_annotation", loader, 1000, 40_000, {}))
+    line = line_of(tmp_path / "trace", events)
+    assert line.account.start_up_ns == 0
+
+
+@pytest.mark.parametrize(
+    ("lengths_ms", "steps"),
+    [
+        ([3000, 100], 1),  # two steps tell it
+        ([3000, 100, 100, 120], 1),
+        ([3000, 2000, 100, 100, 90, 100], 2),
+        ([3000, 2000, 100], 1),  # no more than a half of them
+        ([900, 100, 100], 0),  # not ten times
+        ([40, 2, 2, 2], 0),  # little more than the profiler's own start
+        ([100, 100, 3000, 100], 0),
+        ([100], 0),
+        ([], 0),
+    ],
+)
+def test_first_steps_are_the_start_by_their_length(lengths_ms: list[int], steps: int) -> None:
+    bounds = [5 * _MS]
+    for length in lengths_ms:
+        bounds.append(bounds[-1] + length * _MS)
+    assert first_steps_end(bounds) == (bounds[steps] if steps else None)
+
+
+def test_idle_time_of_a_first_step_is_the_start_but_for_its_loader(tmp_path: Path) -> None:
+    """Nothing names what the host does: 900 ms once, 20 ms for a batch; short gaps go with it."""
+    events, marks = [], [0]
+    for gaps_ms in ([20, 300, 300, 300, 0.2], [2, 2, 2, 2, 0.2], [2, 2, 2, 2, 0.2]):
+        time = marks[-1]
+        for gap in gaps_ms:
+            events.append(traces.kernel(time, 500, "k"))
+            time += 500 + gap * 1000
+        marks.append(int(time))
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    events.append(traces.event("user_annotation", loader, 500, 20_000, {}))
+    for number in range(3):
+        length = marks[number + 1] - marks[number]
+        step = traces.event("user_annotation", f"ProfilerStep#{number}", marks[number], length, {})
+        events.append(step)
+    line = line_of(tmp_path / "trace", events)
+    assert line.account.start_up_ns == pytest.approx(900.2 * _MS)
+    assert line.account.idle_of(GapCause.HOST_WORK) == pytest.approx(36 * _MS, rel=0.02)
+
+
+def test_allocations_and_waits_of_a_search_are_the_starts(tmp_path: Path) -> None:
+    """A search frees and allocates its workspace, and waits for each candidate; the loop does not."""
+    events = rounds([400, 300], [0, 0], again=9)
+    for at in range(50):
+        events.append(traces.call(401_000 + 20 * at, 10, "cudaEventSynchronize"))
+        events.append(traces.call(2000 + 40 * at, 20, "cudaFree"))
+    events.append(traces.call(300_000, 300, "cudaMalloc"))
+    last = max(event["ts"] for event in events if event["cat"] == "kernel")
+    events += [
+        traces.kernel(last + 2000, 1000, "k0"),
+        traces.call(last + 1100, 800, "cudaMalloc"),
+    ]
+    line = line_of(tmp_path / "trace", events)
+    assert line.account.start_up_ns == 700 * _MS
+    assert line.account.idle_of(GapCause.ALLOCATION) > 0
+    (waits,) = line.synchronizations
+    assert (waits.calls, waits.again) == (50, 0)
