@@ -230,6 +230,7 @@ _IDLE = (
     "median_kernel",
     "migration",
     "single_precision",
+    "short_products",
     "double_precision",
     "unaligned",
     "layout",

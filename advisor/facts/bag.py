@@ -342,6 +342,7 @@ class Facts:
         migration = "0s"
         has_tensor_cores = true  # by the names of its kernels
         single_precision = "0s"  # matrix kernels outside of tensor cores
+        short_products = "0s"  # of those, in kernels of less than 10 us
         double_precision = "0s"
         unaligned = "0s"  # matrix kernels that load one or two 16-bit elements at once
         layout = "0s"  # conversions between NCHW and NHWC

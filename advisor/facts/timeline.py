@@ -167,6 +167,7 @@ class TracedRun:
     migration_seconds: float = 0.0  # saved if managed memory came at the link's rate
     has_tensor_cores: bool = False  # by the names of its kernels
     single_precision_seconds: float = 0.0  # of matrix kernels outside of tensor cores
+    short_products_seconds: float = 0.0  # of those, in kernels of less than 10 us
     double_precision_seconds: float = 0.0  # of FP64 matrix kernels
     unaligned_seconds: float = 0.0  # of 16-bit matrix kernels that load an element or two at once
     layout_seconds: float = 0.0  # of conversions between NCHW and NHWC

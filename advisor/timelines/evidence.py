@@ -38,7 +38,7 @@ from gpuadvise.advisor.transfers.copies import Direction, latency_share
 from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Allocations, Managed
@@ -200,14 +200,15 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         migration_seconds=_migration_ns(timeline, link) / _NS,
         release_idle_seconds=launch_ns / _NS if _frees_again(timeline) else 0.0,
         has_tensor_cores=any(_SINCE_VOLTA.match(kernel.shape.name) for kernel in timeline.kernels),
-        single_precision_seconds=_seconds_of(timeline, in_single_precision),
-        double_precision_seconds=_seconds_of(timeline, in_double_precision),
-        unaligned_seconds=_seconds_of(timeline, loads_single_halves),
-        layout_seconds=_seconds_of(timeline, converts_layout),
+        single_precision_seconds=_seconds_of(timeline.kernels, in_single_precision),
+        short_products_seconds=_seconds_of(_short(timeline), in_single_precision),
+        double_precision_seconds=_seconds_of(timeline.kernels, in_double_precision),
+        unaligned_seconds=_seconds_of(timeline.kernels, loads_single_halves),
+        layout_seconds=_seconds_of(timeline.kernels, converts_layout),
         elementwise_seconds=elementwise,
         fused_seconds=fused,
-        softmax_seconds=_seconds_of(timeline, is_softmax),
-        fused_attention_seconds=_seconds_of(timeline, is_fused_attention),
+        softmax_seconds=_seconds_of(timeline.kernels, is_softmax),
+        fused_attention_seconds=_seconds_of(timeline.kernels, is_fused_attention),
         products=_products(timeline),
     )
 
@@ -237,9 +238,14 @@ def _collective_calls(timeline: Timeline) -> int:
     return sum(one.calls for one in communication.collectives) if communication else 0
 
 
-def _seconds_of(timeline: Timeline, matches: Callable[[str], bool]) -> float:
-    """Return the seconds of the kernels whose name *matches*."""
-    return sum(kernel.seconds for kernel in timeline.kernels if matches(kernel.shape.name))
+def _seconds_of(kernels: Iterable[TracedKernel], matches: Callable[[str], bool]) -> float:
+    """Return the seconds of the *kernels* whose name *matches*."""
+    return sum(kernel.seconds for kernel in kernels if matches(kernel.shape.name))
+
+
+def _short(timeline: Timeline) -> Iterator[TracedKernel]:
+    """Yield the kernels that take what any launch takes, so that faster units hardly shorten them."""
+    return (kernel for kernel in timeline.kernels if kernel.median_ns < _SHORTEST_NS)
 
 
 def _elementwise_seconds(timeline: Timeline) -> tuple[float, float]:

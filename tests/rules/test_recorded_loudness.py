@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -187,6 +188,30 @@ def test_what_takes_most_of_a_start_is_named() -> None:
     one = found("idle-gaps", recorded(busy_seconds=1.0, start_up_seconds=3.0, start_cause=search))
     assert one is not None
     assert "2.5 s of it in aten::cudnn_convolution" in one.advice.message
+
+
+@pytest.mark.parametrize(
+    ("seconds", "short", "start_up", "said"),
+    [
+        (0.5, 0.0, 0.0, Priority.HIGH),
+        (0.5, 0.45, 0.0, Priority.LOW),  # launches of a few microseconds
+        (0.5, 0.0, 9.0, Priority.LOW),  # little of all that was recorded
+        (0.09, 0.0, 0.0, None),
+    ],
+)
+def test_fp32_products_are_said_by_what_they_win(
+    seconds: float, short: float, start_up: float, said: Priority | None
+) -> None:
+    facts = replace(
+        recorded(
+            busy_seconds=1.0,
+            single_precision_seconds=seconds,
+            short_products_seconds=short,
+            start_up_seconds=start_up,
+        ),
+        device=find("h200-sxm"),
+    )
+    assert priority("fp32-products", facts) is said
 
 
 @pytest.mark.parametrize(("idle", "said"), [(0.15, True), (0.1, False)])

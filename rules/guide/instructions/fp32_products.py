@@ -11,7 +11,7 @@ from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.products import FASTER, FIRST_TF32, tensor_cores, tensor_speedups
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import CUBLAS_REACHES, OF_PRODUCTS
-from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
+from gpuadvise.rules.traced import LOUD, half_of_the_rest, span_gain, with_half_the_bytes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -54,9 +54,10 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
             traced("time of FP32 matrix kernels", seconds, "s"),
             traced("span", timeline.span_seconds, "s"),
         ),
+        priority=_priority(timeline, max(tf32, bf16)),
         gain=span_gain(
             timeline,
-            seconds * (1 - CUBLAS_REACHES / max(tf32, bf16)) + half_of_the_rest(timeline, seconds),
+            _saved(timeline, max(tf32, bf16)) + half_of_the_rest(timeline, seconds),
             "the kernels' time beyond what the fastest of these peaks would take, and half of the "
             "other busy time: 16-bit numbers have half the bytes",
         ),
@@ -91,14 +92,25 @@ def _in_half(timeline: TracedRun, factor: float | None, *, tf32: bool = False) -
             traced("time of FP32 matrix kernels", seconds, "s"),
             traced("span", timeline.span_seconds, "s"),
         ),
+        priority=_priority(timeline, factor or FASTER),
         gain=span_gain(
             timeline,
-            seconds * (1 - CUBLAS_REACHES / (factor or FASTER))
-            + half_of_the_rest(timeline, seconds),
+            _saved(timeline, factor or FASTER) + half_of_the_rest(timeline, seconds),
             "the kernels' time beyond what tensor cores at their peak would take, and half of the other busy "
             "time: 16-bit numbers have half the bytes",
         ),
     )
+
+
+def _saved(run: TracedRun, factor: float) -> float:
+    """Return the seconds that the products save on units *factor* times as fast: short launches save none."""
+    long = max(0.0, run.single_precision_seconds - run.short_products_seconds)
+    return long * (1 - CUBLAS_REACHES / factor)
+
+
+def _priority(run: TracedRun, factor: float) -> Priority | None:
+    """Return low where the products themselves, not what else is in 16 bits then, win less than a tenth."""
+    return Priority.LOW if run.share_of_recording(_saved(run, factor)) < LOUD else None
 
 
 def _shapes(run: TracedRun) -> str:
@@ -123,7 +135,10 @@ RULE = Rule(
     kinds=(Kind.TIMING, Kind.DEVICE),
     family=Family.PRODUCTS,
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
-    when="Matrix kernels in FP32, outside of the tensor cores, take 10 % of a recorded run.",
+    when=(
+        "Matrix kernels in FP32, outside of the tensor cores, take 10 % of a recorded run. Low where they win less "
+        "than a tenth of all that was recorded: launches of less than 10 us take as long on faster units."
+    ),
     citations=guide("12.1"),
     silenced_by=("fp64-products",),
     check=check,
