@@ -90,12 +90,38 @@ _LINK = 0.005  # of the span, that such a kind takes at least
 
 
 def facts_of_timeline(timeline: Timeline) -> Iterator[Facts]:
-    """Yield the facts of the run, then of each kernel of 2 % of the span or more."""
+    """Yield the facts of the run, then of each kernel of 2 % of the span or more.
+
+    Launches of one kernel that differ in their grids alone are one, told of the longest of them.
+    """
     facts = run_facts(timeline)
     yield facts
-    for kernel in timeline.kernels[:_MOST_KERNELS]:
-        if facts.timeline is not None and _tells(kernel, timeline):
-            yield kernel_facts(kernel, timeline, facts.timeline)
+    for kernels in _alike(timeline)[:_MOST_KERNELS]:
+        if facts.timeline is not None and _tells(kernels, timeline):
+            yield kernel_facts(kernels, timeline, facts.timeline)
+
+
+def _alike(timeline: Timeline) -> list[list[TracedKernel]]:
+    """Return the kernels with those of the same name and blocks together, the longest first.
+
+    Grids that leave multiprocessors without work stand apart from those that fill them once, and
+    more often: other advice is for them.
+    """
+    sms = (timeline.device.sm_count if timeline.device else None) or 0
+    alike: dict[object, list[TracedKernel]] = {}
+    for kernel in timeline.kernels:
+        shape = kernel.shape
+        blocks = prod(shape.grid or (1,))
+        several = kernel.waves is not None and kernel.waves.waves > 1
+        size = (blocks >= sms) + several
+        key = shape.name, shape.block, shape.registers, shape.dynamic_shared, size
+        alike.setdefault(key, []).append(kernel)
+    groups = [sorted(kernels, key=lambda one: -one.total_ns) for kernels in alike.values()]
+    return sorted(groups, key=lambda kernels: -_total_ns(kernels))
+
+
+def _total_ns(kernels: Iterable[TracedKernel]) -> int:
+    return sum(kernel.total_ns for kernel in kernels)
 
 
 def facts_of_ranks(balance: RankBalance) -> Facts:
@@ -590,14 +616,15 @@ def _taken_back(timeline: Timeline) -> int:
     return sum(copies.bytes for copies in back)
 
 
-def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
-    """Return whether the kernel's shape says something about the run's time."""
+def _tells(kernels: Sequence[TracedKernel], timeline: Timeline) -> bool:
+    """Return whether the shape of *kernels* says something about the run's time."""
+    kernel = kernels[0]
     resident = kernel.occupancy
     if resident is None or kernel.median_ns < _SHORTEST_NS:
         return False
     if communicates(kernel.shape.name):
         return False  # it takes few blocks on purpose, and waits for the others
-    if kernel.total_ns < WORTH_SAYING * timeline.span_ns:
+    if _total_ns(kernels) < WORTH_SAYING * timeline.span_ns:
         return False
     if resident.occupancy > _TILE_OCCUPANCY or prod(kernel.shape.block or (1,)) < _TILE_THREADS:
         return True
@@ -608,18 +635,20 @@ def _tells(kernel: TracedKernel, timeline: Timeline) -> bool:
     return not (fills and is_library_product(kernel.shape.name))
 
 
-def kernel_facts(kernel: TracedKernel, timeline: Timeline, run: TracedRun) -> Facts:
-    """Return what the timeline shows of one kernel in one launch shape, as a part of *run*."""
+def kernel_facts(kernels: Sequence[TracedKernel], timeline: Timeline, run: TracedRun) -> Facts:
+    """Return what the timeline shows of the first of *kernels*, which are alike, all of them as a part of *run*."""
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.derive import completed
 
-    shape = kernel.shape
+    kernel, shape = kernels[0], kernels[0].shape
     return completed(
         Facts(
             kernel=shape.name,
             device=timeline.device,
             launch=_launch(kernel),
-            run_share=run.share_of_recording(kernel.seconds) if timeline.span_ns else None,
+            run_share=run.share_of_recording(_total_ns(kernels) / _NS)
+            if timeline.span_ns
+            else None,
             brief_run=run.too_short,
             concurrent=kernel.streams > 1 and _ran_beside_others(timeline),
             stack_bytes=shape.local_memory or None,

@@ -169,8 +169,12 @@ def _savings(
         "time of kernels that communicate while none computes, as far as computing could hide it",
         None,
     )
-    for kernel in [one for one in timeline.kernels if not one.communicates][:5]:
-        yield Change.FASTEN_KERNEL, kernel.total_ns, "all of its time", kernel.shape.name
+    by_name: dict[str, int] = {}
+    for kernel in timeline.kernels:
+        if not kernel.communicates:
+            by_name[kernel.shape.name] = by_name.get(kernel.shape.name, 0) + kernel.total_ns
+    for name in sorted(by_name, key=lambda name: -by_name[name])[:5]:
+        yield Change.FASTEN_KERNEL, by_name[name], "all of its time", name
 
 
 def _copying_changes(timeline: Timeline, named: set[Change]) -> Iterator[WhatIf]:
