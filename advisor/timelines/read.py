@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gpuadvise.advisor.backends.remote_files import is_address
-from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.backends.user_files import opened, pieces
 from gpuadvise.advisor.compression.packed_file import (
     PackedStream,
@@ -183,6 +182,7 @@ def _read_stream(stream: IO[bytes], name: str, progress: Callable[[int], None] |
         return read_gpu_trace(io.BytesIO(head + stream.read(_LARGEST_PIPED)))
     if not head.startswith(SQLITE):
         return _read_trace(_Ahead(head, stream), name, progress)
+    from gpuadvise.advisor.backends.temporary_folder import temporary_folder
     from gpuadvise.advisor.timelines.nsys import read_nsys
 
     with temporary_folder() as folder:
