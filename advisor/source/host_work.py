@@ -29,8 +29,12 @@ _TIMERS = (b"eventrecord", b"eventelapsed", b"steady_clock", b"high_resolution_c
 _CLOCK = re.compile(rb"\bclock\(\)")
 # How functions are called that prepare the work, or try it.
 _SET_UP = re.compile(
-    r"(?:init|setup|set_up|create|construct|alloc|load|prepare|build|resize|reserve|test|bench)",
+    r"(?:init|setup|set_up|create|alloc|load|prepare|build|resize|reserve|test|bench)",
     re.IGNORECASE,
+)
+_TELLS = re.compile(
+    r"(?:std::)?(?:cout|cerr|clog)\s*<<|(?:std::)?(?:f?printf|puts)\s*\(|(?:\w+\s*=\s*)?cudaGetLastError\("
+    r"|\w+\s*=\s*(?:\([^()]*\)\s*)?(?:malloc|calloc)\s*\("
 )
 _DEEPEST_CALLS = 3
 _FEWEST_OF_A_STEP = 2  # kernels in a loop that does more than to measure one
@@ -52,7 +56,7 @@ def _launches(context: RuleContext, call: Node) -> bool:
     if not call.children or call.children[0].kind != "identifier":
         return False
     called = context.file.called(context.file.callee(call))
-    return any(not f.on_device and f.says(b"<<<") for f in called)
+    return any(not f.on_device and f.may_launch for f in called)
 
 
 def is_set_up(context: RuleContext, node: Node, depth: int = 0) -> bool:
@@ -133,7 +137,7 @@ def is_always_reached(context: RuleContext, node: Node, loop: Node) -> bool:
 
 
 def statements_around(context: RuleContext, wait: Node) -> tuple[Node | None, Node | None]:
-    """Return the statements before and behind that of *wait* in its block; behind it, past what only declares."""
+    """Return the statements before and behind that of *wait* in its block, past what declares, tells or asks for errors."""
     statement = wait
     while statement.parent is not None and statement.parent.kind != "compound_statement":
         statement = statement.parent
@@ -141,13 +145,28 @@ def statements_around(context: RuleContext, wait: Node) -> tuple[Node | None, No
         return None, None
     siblings = statement.parent.children
     at = next(place for place, sibling in enumerate(siblings) if sibling is statement)
-    later = (s for s in siblings[at + 1 :] if not _only_declares(context, s))
-    return siblings[at - 1] if at else None, next(later, None)
+    earlier = (s for s in reversed(siblings[:at]) if not _only_tells(context, s))
+    later = (s for s in siblings[at + 1 :] if not _is_beside(context, s))
+    return next(earlier, None), next(later, None)
 
 
-def _only_declares(context: RuleContext, statement: Node) -> bool:
+def _is_beside(context: RuleContext, statement: Node) -> bool:
+    """Whether *statement* has nothing to do with the GPU, as far as memory goes that the two do not share."""
     calls = context.file.tree.inside(statement, "call_expression")
-    return statement.kind in ("declaration", "comment") and not calls
+    if statement.kind in ("declaration", "comment"):
+        return all(context.file.callee(call) in ("malloc", "calloc") for call in calls)
+    return _only_tells(context, statement)
+
+
+def _only_tells(context: RuleContext, statement: Node) -> bool:
+    """Whether *statement* prints, allocates memory of the host, or asks for an error that the runtime has returned."""
+    words = context.at(statement)
+    if "<<<" in words:
+        return False
+    if statement.kind == "if_statement":
+        condition = statement.part("condition")
+        return condition is not None and "cudaSuccess" in context.at(condition)
+    return statement.kind == "expression_statement" and _TELLS.match(words) is not None
 
 
 def direction(context: RuleContext, copy: Node) -> Direction | None:

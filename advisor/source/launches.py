@@ -116,7 +116,7 @@ class Launches:
 
 def _launches(file: CudaFile, function: SourceFunction) -> list[SourceLaunch]:
     launches: list[SourceLaunch] = []
-    if not function.says(b"<<<"):
+    if not function.may_launch:
         return launches
     for syntax in function.nodes("kernel_call_syntax"):
         call = syntax.parent

@@ -38,6 +38,8 @@ _TABLE = re.compile(
     rb"=\s*+\{%b([\s0-9a-fA-FxXuUlL.,{}+-]{%d,})%b\s*+\}(?=\s*+;)"
     % (_COMMENTS, _LONG_TABLE, _COMMENTS)
 )
+# Some formatters put spaces into the brackets of a launch, kernel << <grid, block >> > (x), which nvcc takes all the same.
+_SPREAD_LAUNCH = re.compile(rb"<<( ?)<([^;]{1,400}?)>>( ?)>(?=\s*+\()")
 # Every byte but the line breaks as a space.
 _SPACES = bytes(byte if byte in b"\r\n" else 32 for byte in range(256))
 
@@ -122,6 +124,8 @@ def preprocessed(source: bytes, file: str) -> Preprocessed:
         raise too_costly(file)
     dropped = _drop(text, conditionals)
     _blank_attributes(text)
+    if b"<< <" in text or b">> >" in text:
+        text = bytearray(_SPREAD_LAUNCH.sub(rb"\1<<<\2>>>\3", text))
     if len(text) > _LONG_TABLE:
         _blank_tables(text)
     return Preprocessed(

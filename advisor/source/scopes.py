@@ -177,6 +177,11 @@ class SourceFunction:
         """Whether *pattern* stands in the body, be it in a comment."""
         return pattern.search(self.text.content, self.body.start, self.body.end) is not None
 
+    @property
+    def may_launch(self) -> bool:
+        """Whether the brackets of a launch stand in the body, be it in a comment; some write spaces in them."""
+        return self.says(b"<<<") or self.says(b"<< <")
+
     def close(self) -> None:
         """Let go what is known of head and body; it is read anew when somebody asks again."""
         if self.holds_functions:

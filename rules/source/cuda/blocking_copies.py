@@ -19,7 +19,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find blocking copies among work in several streams."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    if not (context.function.says(b"<<<") or context.function.says(b"Async")):
+    if not (context.function.may_launch or context.function.says(b"Async")):
         return
     copies = context.calls("cudaMemcpy", "cudaMemset")
     for loop, _ in loops_over_streams(context) if copies else ():

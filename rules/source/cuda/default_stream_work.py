@@ -28,7 +28,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find launches and asynchronous copies in the default stream among work in several streams."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    if not (context.function.says(b"<<<") or context.function.says(b"Async")):
+    if not (context.function.may_launch or context.function.says(b"Async")):
         return
     for loop, work in loops_over_streams(context):
         for node, stream in work:

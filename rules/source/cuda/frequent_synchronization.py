@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
+from gpuadvise.advisor.source.host_waits import (
+    BLOCKING_COPIES,
+    WAITS,
+    gives_to_host,
+    guards_host_memory,
+    is_debugging,
+    is_given_device_memory,
+    is_needed,
+    orders_streams,
+    owns_memory,
+    shares_memory,
+    wait_for_time,
+)
 from gpuadvise.advisor.source.host_work import (
-    COPIES,
     is_always_reached,
     is_set_up,
     is_timed,
@@ -26,32 +37,23 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
 
-_WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaThreadSynchronize")
-# Where these stand in the loop the host, or another device, needs what the wait is for.
-_NEEDING = re.compile(r"cpy|copy|host|download|fetch|read|get|sum|SetDevice|print", re.IGNORECASE)
 _FEWEST_WAITS = number(2, "waits right after launches, at least", "", "our judgement")
-_TO_HOST = re.compile(r"DeviceToHost|toCpu|to_cpu|ToHost|printf|\bcout\b")
-_OWN_MEMORY = re.compile(rb"cudaMalloc|cudaMemcpy|cudaFree|\bnew\b|\bexit\(|\bdelete\b")
-# Members of matrices and tensors that return pointers to the device.
-_DEVICE_MEMORY = re.compile(r"getDev\w*\(|data_ptr\b|device_data\(|gpu_data\(|\.data<|->data\(\)")
-_HARMLESS = frozenset((
-    "cudaGetLastError", "cudaGetErrorString", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync", *_WAITS,
-))  # fmt: skip
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find waits in each iteration of a loop that launches, where no result goes to the host; one per loop."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    waits = context.calls(*_WAITS) if context.function.says(b"ynchronize") else []
+    waits = context.calls(*WAITS) if context.function.says(b"ynchronize") else []
     if not waits:
+        yield from _for_a_time(context)
         return
     waited: list[Node] = []
     for loop in loops_with_launches(context):
         if is_timed(context, loop):
             continue
         wait = next((w for w in waits if is_always_reached(context, w, loop)), None)
-        if wait is not None and not _is_needed(context, loop) and not _is_debugging(context, wait):
+        if wait is not None and not _is_of_use(context, wait, loop):
             waited.append(wait)
             yield context.diagnostic(
                 "frequent-synchronization", wait,
@@ -71,20 +73,71 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
     if not waited and context.function.name != "main" and not is_timed(context):
-        yield from _after_each_launch(context, waits)
+        found = [*_after_each_launch(context, waits)]
+        yield from found or _before_a_copy(context, waits)
+
+
+def _for_a_time(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find a function that waits for its kernels in each call for no more than the time that they took."""
+    launches = context.launches.of(context.function)
+    wait = wait_for_time(context) if launches and context.function.name != "main" else None
+    if wait is None or is_set_up(context, wait) or owns_memory(context.function):
+        return
+    # Of a loop of launches it is the only wait.
+    if any(context.loop_around(launch.node) for launch in launches) or gives_to_host(context):
+        return
+    yield context.diagnostic(
+        "frequent-synchronization", wait,
+        "Each call of this function waits for its kernel only to learn how long it took: the caller cannot queue the next one while it runs.",
+        "Record the events, and call cudaEventElapsedTime() later, where the program waits anyway; or take times in builds for "
+        "measuring alone.",
+        minor=True,
+    )  # fmt: skip
+
+
+def _before_a_copy(context: RuleContext, waits: list[Node]) -> Iterator[Diagnostic]:
+    """Find a wait between a kernel and a copy that blocks, in a function that others may call often."""
+    if not _is_in_order(context) or is_set_up(context, waits[0]):
+        return
+    for wait in waits:
+        if is_debugging(context, wait) or not _follows_launch(context, wait):
+            continue
+        _, behind = statements_around(context, wait)
+        calls = context.file.tree.inside(behind, "call_expression") if behind is not None else []
+        copy = next((c for c in calls if context.file.callee(c) in BLOCKING_COPIES), None)
+        if copy is not None and "DeviceToHost" in context.at(copy):
+            yield context.diagnostic(
+                "frequent-synchronization", wait,
+                f"The wait is one too many: the {context.file.callee(copy)} behind it waits for the kernel by itself, and returns its errors.",
+                "Leave it out, or for debug builds; call cudaGetLastError() for launches that fail.",
+                minor=True,
+            )  # fmt: skip
+            return
+
+
+def _is_of_use(context: RuleContext, wait: Node, loop: Node) -> bool:
+    """Whether the host may need *wait*: for a result, a buffer that it refills, the order of two streams, or to debug."""
+    return (
+        is_needed(context, loop)
+        or is_debugging(context, wait)
+        or orders_streams(context, wait, loop)
+        or guards_host_memory(context, loop)
+    )
 
 
 def _is_in_order(context: RuleContext) -> bool:
     """Whether all launches of the function go to the default stream, and none to memory that the host reads as well."""
     launches = context.launches.of(context.function)
     return not (
-        context.file.says(b"cudaMallocManaged") or any(launch.stream for launch in launches)
+        shares_memory(context)
+        or any(launch.stream for launch in launches)
+        or guards_host_memory(context, context.function.body)
     )
 
 
 def _is_between(context: RuleContext, wait: Node, loop: Node) -> bool:
     """Whether *wait* stands in *loop* behind a launch and before what would wait anyway, or need not."""
-    if context.loop_around(wait) is not loop or _is_debugging(context, wait):
+    if context.loop_around(wait) is not loop or is_debugging(context, wait):
         return False
     before, behind = statements_around(context, wait)
     if before is None or behind is None or not _launches(context, before):
@@ -95,12 +148,12 @@ def _is_between(context: RuleContext, wait: Node, loop: Node) -> bool:
 
 def _after_each_launch(context: RuleContext, waits: list[Node]) -> Iterator[Diagnostic]:
     """Find functions that wait after each of their launches, though they give no result to the host."""
-    after = [w for w in waits if _follows_launch(context, w) and not _is_debugging(context, w)]
-    if not after or context.file.says(b"cudaMallocManaged"):
+    after = [w for w in waits if _follows_launch(context, w) and not is_debugging(context, w)]
+    if not after or shares_memory(context) or guards_host_memory(context, context.function.body):
         return
-    if len(after) < _FEWEST_WAITS and not _is_given_device_memory(context, after[0]):
+    if len(after) < _FEWEST_WAITS and not is_given_device_memory(context, after[0]):
         return
-    if any(_TO_HOST.search(context.at(call)) for call in context.calls()):
+    if gives_to_host(context):
         return
     yield context.diagnostic(
         "frequent-synchronization", after[0],
@@ -113,33 +166,6 @@ def _after_each_launch(context: RuleContext, waits: list[Node]) -> Iterator[Diag
     )  # fmt: skip
 
 
-def _is_given_device_memory(context: RuleContext, wait: Node) -> bool:
-    """Whether the function of *wait* launches on device memory of its caller alone, which may go on with it, more than once."""
-    launches = context.launches.of(context.function)
-    if context.function.matches(_OWN_MEMORY) or len(launches) > 1:
-        return False
-    if context.loop_around(wait) is not None or is_set_up(context, wait):
-        return False
-    pointers = {one.name for one in context.function.parameters if "*" in one.type}
-    return all(
-        any(
-            _DEVICE_MEMORY.search(context.at(argument))
-            or context.at(argument) in pointers
-            or _is_member(context, argument)
-            for argument in launch.arguments
-        )
-        for launch in launches
-    )
-
-
-def _is_member(context: RuleContext, argument: Node) -> bool:
-    """Whether a member function hands a member to its kernel: what the kernel leaves there stays on the device."""
-    if argument.kind != "identifier" or "::" not in context.function.name:
-        return False
-    known = context.file.variable(context.at(argument), argument, context.function)
-    return known is None and not context.file.is_constant(argument, context.function)
-
-
 def _follows_launch(context: RuleContext, wait: Node) -> bool:
     """Whether the statement before that of *wait* launches a kernel."""
     before, _ = statements_around(context, wait)
@@ -148,32 +174,6 @@ def _follows_launch(context: RuleContext, wait: Node) -> bool:
 
 def _launches(context: RuleContext, statement: Node) -> bool:
     return bool(context.file.tree.inside(statement, "kernel_call_syntax"))
-
-
-def _is_needed(context: RuleContext, loop: Node) -> bool:
-    """Whether the host may look at a result in *loop*, or another device take its turn."""
-    if context.file.says(b"cudaMallocManaged"):
-        return True
-    return any(
-        _NEEDING.search(context.file.callee(call)) and not _is_harmless(context, call)
-        for call in context.file.tree.inside(loop, "call_expression")
-    )
-
-
-def _is_harmless(context: RuleContext, call: Node) -> bool:
-    name = context.file.callee(call)
-    if name in COPIES:
-        return "cudaMemcpyHostToDevice" in context.at(call) or "DeviceToDevice" in context.at(call)
-    return name in _HARMLESS or any(f.on_device for f in context.file.called(name))
-
-
-def _is_debugging(context: RuleContext, wait: Node) -> bool:
-    """Whether *wait* is compiled under a condition."""
-    return any(
-        g.start <= wait.start < g.end
-        for g in context.file.preprocessed.guarded
-        if "_H" not in g.condition
-    )
 
 
 CHECK = CudaCheck(

@@ -28,7 +28,7 @@ _ACTION = "Let one kernel do both: it loads each element once, keeps it in a reg
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find launches of an elementwise kernel right behind another one on an array that both touch; one per pair."""
-    if context.function.place is not ExecutionSpace.HOST or not context.function.says(b"<<<"):
+    if context.function.place is not ExecutionSpace.HOST or not context.function.may_launch:
         return
     launches = sorted(context.launches.of(context.function), key=attrgetter("node.start"))
     for first, second in pairwise(launches):

@@ -36,7 +36,7 @@ _CLOCKS = frozenset(
     ]
 )
 # Words of a launch.
-_WORK = (b"<<<", b"cudaLaunchKernel", b"cudaGraphLaunch")
+_WORK = (b"<<<", b"<< <", b"cudaLaunchKernel", b"cudaGraphLaunch")
 
 
 _ACTION = (

@@ -123,7 +123,7 @@ void waits_for_an_event(float *x, int n, cudaEvent_t e) {
 void fetched(float *x, float *h, int n) {
   for (int i = 0; i < n; ++i) {
     step<<<64, 256>>>(x, i);
-    cudaDeviceSynchronize();
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
     cudaMemcpy(h + i, x, 4, cudaMemcpyDeviceToHost);
   }
 }
@@ -141,7 +141,7 @@ void waits_once(float *x, int n) {
 }
 void hands_results_to_the_host(float *x, float *host, int n) {
   step<<<n / 256, 256>>>(x);
-  cudaDeviceSynchronize();
+  cudaDeviceSynchronize();  // expect: frequent-synchronization
   cudaMemcpy(host, x, n * 4, cudaMemcpyDeviceToHost);
   step<<<n / 256, 256>>>(x);
   cudaDeviceSynchronize();
@@ -240,6 +240,126 @@ void Solver::collide() {
 }
 void Solver::report() {
   sums_kernel<<<blocks_, 256>>>(current_, sums_);
-  cudaDeviceSynchronize();
+  cudaDeviceSynchronize();  // expect: frequent-synchronization
   cudaMemcpy(host_, sums_, 4, cudaMemcpyDeviceToHost);
+}
+//---
+// What the host waits for beside results: buffers that it refills, other streams, times.
+__global__ void step(float *x, int i) { x[threadIdx.x] += i; }
+__global__ void field_step(Field now, Field then) { now.at(threadIdx.x) = then.at(threadIdx.x); }
+__constant__ float angles[8];
+void refills_what_is_copied(float *x, float *pinned, int n, cudaStream_t s) {
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < 8; ++j) pinned[j] = i * j;
+    cudaMemcpyToSymbolAsync(angles, pinned, 32, 0, cudaMemcpyHostToDevice, s);
+    cudaStreamSynchronize(s);
+    step<<<64, 256, 0, s>>>(x, i);
+  }
+}
+void refills_by_a_function(float *x, float *d, float *pinned, int n) {
+  for (int i = 0; i < n; ++i) {
+    fill(pinned, i);
+    cudaMemcpyAsync(d, pinned, 32, cudaMemcpyHostToDevice);
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();
+  }
+}
+void refills_pageable_memory(float *x, float *d, int n) {
+  float host[8];
+  for (int i = 0; i < n; ++i) {
+    host[0] = i;
+    cudaMemcpyAsync(d, host, 32, cudaMemcpyHostToDevice);
+    step<<<64, 256>>>(x, i);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+  }
+}
+void one_stream_for_another(float *x, int n, cudaStream_t *s) {
+  for (int i = 0; i < n; ++i) {
+    upload_texture(s, i);
+    cudaStreamSynchronize(s[1]);
+    step<<<64, 256, 0, s[0]>>>(x, i);
+  }
+}
+void two_streams(float *x, float *y, int n, cudaStream_t s, cudaStream_t t) {
+  for (int i = 0; i < n; ++i) {
+    step<<<64, 256, 0, s>>>(x, i);
+    cudaDeviceSynchronize();
+    step<<<64, 256, 0, t>>>(y, i);
+  }
+}
+void tells_between(float *x, float *h, int n) {
+  for (int i = 0; i < n; ++i) {
+    std::cout << "step " << i << std::endl;
+    step<<<64, 256>>>(x, i);
+    CHECK(cudaDeviceSynchronize());  // expect: frequent-synchronization
+    std::cout << "back" << std::endl;
+    step<<<64, 256>>>(x, -i);
+    printf("and forth\n");
+    CHECK(cudaDeviceSynchronize());
+    cudaMemcpy(h, x, 4, cudaMemcpyDeviceToHost);
+  }
+}
+void before_a_copy(float *x, float *h, int n) {
+  step<<<64, 256>>>(x, n);
+  cudaError_t status = cudaDeviceSynchronize();  // expect: frequent-synchronization
+  if (status != cudaSuccess) return;
+  float *other = (float *)malloc(n);
+  cudaMemcpy2D(h, 4, x, 8, 4, n, cudaMemcpyDeviceToHost);
+}
+void before_a_copy_of_another_stream(float *x, float *h, int n, cudaStream_t s) {
+  step<<<64, 256, 0, s>>>(x, n);
+  cudaStreamSynchronize(s);
+  cudaMemcpy(h, x, n, cudaMemcpyDeviceToHost);
+}
+void before_an_asynchronous_copy(float *x, float *h, int n) {
+  step<<<64, 256>>>(x, n);
+  cudaDeviceSynchronize();
+  cudaMemcpyAsync(h, x, n, cudaMemcpyDeviceToHost);
+}
+float with_how_long(Body &body, int n) {
+  float time;
+  cudaEventRecord(body.start);
+  step<<<64, 256>>>(body.x, n);
+  cudaEventRecord(body.stop);
+  cudaEventSynchronize(body.stop);  // expect: frequent-synchronization
+  cudaEventElapsedTime(&time, body.start, body.stop);
+  return time;
+}
+float by_a_class(float *x, int n) {
+  CudaEvent start, end;
+  start.record();
+  step << <64, 256 >> > (x, n);
+  end.record();
+  end.synchronize();  // expect: frequent-synchronization
+  return CudaEvent::elapsed(start, end);
+}
+float time_of_a_step(float *x, int n) {
+  CudaEvent start, end;
+  start.record();
+  step<<<64, 256>>>(x, n);
+  end.record();
+  end.synchronize();
+  return CudaEvent::elapsed(start, end);
+}
+float of_many(float *x, int n) {
+  CudaEvent start, end;
+  for (int i = 0; i < n; ++i) step<<<64, 256>>>(x, i);
+  end.synchronize();
+  return CudaEvent::elapsed(start, end);
+}
+float on_demand(float *x, int n, bool timed) {
+  CudaEvent start, end;
+  step<<<64, 256>>>(x, n);
+  if (timed) end.synchronize();
+  return timed ? CudaEvent::elapsed(start, end) : 0;
+}
+void of_objects(Field now, Field then) {
+  field_step<<<64, 256>>>(now, then);
+  cudaError_t error = cudaDeviceSynchronize();  // expect: frequent-synchronization
+}
+void with_spread_brackets(float *x, int n) {
+  for (int i = 0; i < n; ++i) {
+    step << < 64, 256 >> > (x, i);
+    cudaDeviceSynchronize();  // expect: frequent-synchronization
+  }
 }
