@@ -177,6 +177,7 @@ class CudaFile:
     _said: dict[bytes, bool] = field(default_factory=dict)
     _operators: dict[int, str] = field(default_factory=dict)  # by the number of the node
     _by_name: dict[str, list[SourceFunction]] | None = None
+    _by_last_name: dict[str, list[SourceFunction]] | None = None
     _code: bytes | None = None
     _ascii: str | None = None  # the text, where each of its bytes is a character
 
@@ -225,6 +226,15 @@ class CudaFile:
             for function in self.functions:
                 self._by_name.setdefault(function.name, []).append(function)
         return self._by_name.get(name, [])
+
+    def named(self, name: str) -> list[SourceFunction]:
+        """Return the functions of this file called *name*, members of whatever class or namespace among them."""
+        if self._by_last_name is None:
+            self._by_last_name = {}
+            for function in self.functions:
+                last = function.name.rpartition("::")[2]
+                self._by_last_name.setdefault(last, []).append(function)
+        return self._by_last_name.get(name, [])
 
     def close(self, functions: Iterable[SourceFunction]) -> None:
         """Let go what is known of the bodies of *functions*."""

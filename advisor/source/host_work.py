@@ -66,6 +66,22 @@ def is_set_up(context: RuleContext, node: Node, depth: int = 0) -> bool:
     return _is_run_once(context, context.function, depth)
 
 
+def is_called_in_loop(context: RuleContext) -> bool:
+    """Whether a loop of this file calls the function, itself or by one other function."""
+    return _is_called_in_loop(context, context.function, 0)
+
+
+def _is_called_in_loop(context: RuleContext, function: SourceFunction, depth: int) -> bool:
+    for caller, call in context.file.callers(function.name.rpartition("::")[2]):
+        if caller is function:
+            continue
+        if any(above.kind in LOOPS for above in call.ancestors()):
+            return True
+        if depth == 0 and _is_called_in_loop(context, caller, 1):
+            return True
+    return False
+
+
 def prepares(function: SourceFunction) -> bool:
     """Whether *function* is a constructor, or says by its name that it prepares the work or tries it."""
     class_, _, name = function.name.rpartition("::")
@@ -77,7 +93,8 @@ def _is_run_once(context: RuleContext, function: SourceFunction, depth: int) -> 
     """Whether *function* is main, says that it prepares, or is called by such functions alone."""
     if function.name == "main" or prepares(function):
         return True
-    callers = [(f, call) for f, call in context.file.callers(function.name) if f is not function]
+    name = function.name.rpartition("::")[2]
+    callers = [(f, call) for f, call in context.file.callers(name) if f is not function]
     if not callers or depth > _DEEPEST_CALLS:
         return False
     return all(

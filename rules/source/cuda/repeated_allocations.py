@@ -7,7 +7,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.source.host_work import is_set_up, is_sized_by_loop, prepares
+from gpuadvise.advisor.source.allocations import kept_for_a_call
+from gpuadvise.advisor.source.host_work import (
+    is_called_in_loop,
+    is_set_up,
+    is_sized_by_loop,
+    prepares,
+)
 from gpuadvise.advisor.source.runtime_calls import pointer_name
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
@@ -30,9 +36,8 @@ _ALLOCATIONS = (
 _HOST_ALLOCATIONS = frozenset(("malloc", "calloc", "aligned_alloc", "fopen", "fread"))
 _CLOCK_LIKE = re.compile(r"clock|::now$|gettimeofday|EventRecord|wtime")
 # The runtime's, and those of programs that wrap them.
-_WORDS = re.compile(rb"cudaMalloc|cudaHostAlloc|cuda_\w*(?:make|alloc)", re.IGNORECASE)
-_MAKES = re.compile(r"cuda_?\w*(?:make|alloc)\w*$", re.IGNORECASE)
-_FREE = re.compile(r"cuda_?free$", re.IGNORECASE)
+_WORDS = re.compile(rb"cudaHostAlloc|make|alloc", re.IGNORECASE)
+_SHOWN = 4  # names that a sentence has room for
 _FREES = {"cudaMallocHost": "cudaFreeHost", "cudaHostAlloc": "cudaFreeHost"}
 
 
@@ -40,7 +45,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Device memory that a loop allocates and frees again in every iteration."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    if not context.function.matches(_WORDS):
+    if not (context.file.says(b"cudaMalloc") or context.function.matches(_WORDS)):
         return
     frees: dict[tuple[str, str], list[Node]] = {}
     for call in context.calls("cudaFree", "cudaFreeHost"):
@@ -77,48 +82,25 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _in_each_call(context: RuleContext) -> Iterator[Diagnostic]:
-    """Find a function that is given device memory, and allocates and frees more for its launches: a step of a longer run."""
-    launched = {context.at(a) for x in context.launches.of(context.function) for a in x.arguments}
-    given = {p.name for p in context.function.parameters if "*" in p.type}
-    if given.isdisjoint(launched):
-        return
+    """Find a function that allocates and frees memory for its launches, as a step of a longer run does again and again."""
     if any(context.loop_around(launch.node) for launch in context.launches.of(context.function)):
         return  # beside which an allocation is little
-    freed = {
-        pointer_name(context, context.file.arguments(call)[0]): call
-        for call in context.calls()
-        if _FREE.match(context.file.callee(call)) and context.file.arguments(call)
-    }
-    calls = {
-        name: call
-        for name, call in _allocations(context)
-        if name in freed and call.start < freed[name].start and name in launched
-    }
-    if calls and not is_set_up(context, next(iter(calls.values()))):
-        first = min(calls.values(), key=attrgetter("start"))
-        names = and_list([*calls])
-        yield context.diagnostic(
-            "repeated-allocations", first,
-            f"Each call of this function allocates and frees {names}, though its data lie on the device already; cudaFree waits for "
-            "the device.",
-            "Let the caller hand the memory in, keep it between calls, or call cudaMallocAsync() and cudaFreeAsync() with a pool whose "
-            "release threshold is raised.",
-            minor=True,
-        )  # fmt: skip
-
-
-def _allocations(context: RuleContext) -> Iterator[tuple[str, Node]]:
-    """Yield the calls that allocate device memory outside of loops, with the pointers that they set."""
-    for call in context.calls():
-        name, arguments = context.file.callee(call), context.file.arguments(call)
-        if context.loop_around(call) is not None:
-            continue
-        if name in ("cudaMalloc", "cudaMallocPitch") and arguments:
-            yield pointer_name(context, arguments[0]), call
-        elif (
-            _MAKES.match(name) and call.parent is not None and call.parent.kind == "init_declarator"
-        ):
-            yield context.root_name(call.parent.children[0]).lstrip("* "), call
+    kept = kept_for_a_call(context)
+    if kept is None or context.function.name == "main" or is_set_up(context, kept.first):
+        return
+    further = len(kept.names) - _SHOWN
+    names = and_list([*kept.names[:_SHOWN], *([f"{further} more"] if further > 0 else [])])
+    yield context.diagnostic(
+        "repeated-allocations", kept.first,
+        f"Each call of this function allocates and frees {names}, though its data lie on the device already; cudaFree waits for "
+        "the device."
+        if kept.beside_device_memory else
+        f"Each call of this function {kept.does} {names}: each cudaMalloc takes longer than a launch, "
+        "and cudaFree waits for the device.",
+        "Let the caller hand the memory in, keep it between calls, or call cudaMallocAsync() and cudaFreeAsync() with a pool whose "
+        "release threshold is raised.",
+        minor=not is_called_in_loop(context) or kept.beside_device_memory,
+    )  # fmt: skip
 
 
 def _runs_once(context: RuleContext, loop: Node) -> bool:

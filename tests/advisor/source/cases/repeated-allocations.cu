@@ -142,7 +142,7 @@ void by_wrappers(float *y, const float *x, float *weights, int n) {
 }
 void given_host_memory(float *h, int n) {
   float *x;
-  cudaMalloc(&x, n);
+  cudaMalloc(&x, n);  // expect: repeated-allocations
   cudaMemcpy(x, h, n, cudaMemcpyHostToDevice);
   add<<<n, 32>>>(x, x, x);
   cudaFree(x);
@@ -177,4 +177,76 @@ void how_much_there_is(int most) {
     cudaMalloc(&x, size);
     cudaFree(x);
   }
+}
+//---
+// Memory that each call allocates, by functions of the program's own.
+__global__ void add(float *y, const float *x) { y[threadIdx.x] += x[threadIdx.x]; }
+struct Solver { float *x_, *y_; void release(); void resize(int n); void solve(int n); void grow(int n); };
+void *Device::allocate(void *p, int n) {
+  if (cudaMalloc(&p, n) != cudaSuccess) throw std::bad_alloc();
+  return p;
+}
+void Device::release(void *p) { cudaFree(p); }
+void Device::sum(float *h, int n) {
+  float *x = nullptr;
+  x = (float *)this->allocate(x, n);  // expect: repeated-allocations
+  this->upload(x, h);
+  add<<<n, 32>>>(x, x);
+  this->download(h, x);
+  release(x);
+}
+void Device::sum_of_kept(float *h, int n) {
+  upload(x_, h);
+  add<<<n, 32>>>(x_, x_);
+  download(h, x_);
+}
+void Solver::release() {
+  cudaFree(x_);
+  cudaFree(y_);
+}
+void Solver::resize(int n) {
+  CHECK(cudaMalloc(&x_, n));
+  CHECK(cudaMalloc(&y_, n));
+}
+void Solver::solve(int n) {
+  release();  // expect: repeated-allocations
+  resize(n);
+  add<<<n, 32>>>(y_, x_);
+}
+void Solver::grow(int n) {
+  if (n > capacity_) {
+    release();
+    resize(n);
+  }
+  add<<<n, 32>>>(y_, x_);
+}
+Solver::Solver(int n) {
+  release();
+  resize(n);
+}
+cudaError_t checked(float *h, int n) {
+  float *x = nullptr;
+  cudaError_t status = cudaMalloc((void **)&x, n);  // expect: repeated-allocations
+  if (status != cudaSuccess) goto Error;
+  cudaMemcpy(x, h, n, cudaMemcpyHostToDevice);
+  add<<<n, 32>>>(x, x);
+  status = cudaMemcpy(h, x, n, cudaMemcpyDeviceToHost);
+Error:
+  cudaFree(x);
+  return status;
+}
+void of_a_frame(float *h, int n) {
+  float *x;
+  if (cudaMalloc(&x, n) != cudaSuccess) return;  // expect: repeated-allocations
+  add<<<n, 32>>>(x, x);
+  cudaFree(x);
+}
+void frames(float *h, int n) {
+  for (int i = 0; i < n; ++i) of_a_frame(h, n);
+}
+void when_asked(float *h, int n, bool twice) {
+  float *x;
+  if (twice) cudaMalloc(&x, n);
+  add<<<n, 32>>>(x, x);
+  if (twice) cudaFree(x);
 }
