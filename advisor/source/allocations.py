@@ -112,7 +112,6 @@ def _renewed(context: RuleContext) -> KeptForACall | None:
         if call.parent is not None
         and call.parent.kind == "expression_statement"
         and context.loop_around(call) is None
-        and not context.file.arguments(call)
         and not _is_in_branch(context, call)
     ]
     for first, call in enumerate(calls):

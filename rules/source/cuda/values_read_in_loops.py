@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
 
+# Functions of cuBLAS that return a scalar: to the host, unless the handle is told otherwise.
+_SCALAR = re.compile(
+    r"cublas(?:[SD](?:nrm2|dot|asum)|I[sdcz]am(?:ax|in)|(?:Sc|Dz)(?:nrm2|asum)|[CZ]dot[uc]|Nrm2Ex|Dotc?Ex)(?:_v2|_64)?$"
+)
+_ON_DEVICE = b"POINTER_MODE_DEVICE"
 _FROM_SYMBOL = "cudaMemcpyFromSymbol"
 _ENDS = ("break_statement", "return_statement")
 _ACTION = (
@@ -38,8 +44,12 @@ _ACTION = (
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
-    """Find copies of one value to the host that each iteration of a loop with launches waits for; one per loop."""
-    if context.function.place is not ExecutionSpace.HOST or not context.function.says(b"cudaMem"):
+    """Find copies of one value to the host that each iteration of a loop with launches waits for, one per loop; and scalars of cuBLAS."""
+    if context.function.place is not ExecutionSpace.HOST:
+        return
+    if context.function.says(b"cublas") and not context.file.says(_ON_DEVICE):
+        yield from _of_cublas(context)
+    if not context.function.says(b"cudaMem"):
         return
     copies = [c for c in context.calls(*COPIES, _FROM_SYMBOL) if _reads_one_value(context, c)]
     loops = [*loops_with_launches(context)] if copies else []
@@ -57,6 +67,27 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"In each iteration the host waits for the kernels to read {and_list([*dict.fromkeys(names)])}"
             f"{' and to see whether to go on' if decides else ''}: the GPU idles until the next launch.",
             _ACTION,
+        )  # fmt: skip
+
+
+def _of_cublas(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find scalars that cuBLAS hands to the host in each iteration of a loop; one for each call."""
+    for call in context.calls():
+        if not _SCALAR.match(context.file.callee(call)) or not context.file.arguments(call):
+            continue
+        loop, result = context.loop_around(call), bare(context.file.arguments(call)[-1])
+        if loop is None or result.kind != "pointer_expression" or is_timed(context, loop):
+            continue
+        name = pointer_name(context, result).lstrip("& ")
+        ends = _decides(context, loop, {name})
+        yield context.diagnostic(
+            "values-read-in-loops", call,
+            f"{context.file.callee(call)} hands {name} to the host, which waits for it in each iteration"
+            f"{' to see whether to go on' if ends else ''}: the GPU idles until the next call.",
+            "Look at it only every few iterations."
+            if ends else
+            "Let it stay on the device: with cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE) cuBLAS stores results there and takes "
+            "scalars from there, and a kernel of one thread divides.",
         )  # fmt: skip
 
 
@@ -121,7 +152,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.LOW,
     why="The host cannot queue the next kernel before the value is there, so that the GPU waits for a copy and a launch each time.",
-    when="Each iteration of a loop that launches kernels copies a single variable to the host.",
+    when="Each iteration of a loop that launches kernels, or calls cuBLAS, hands a single variable to the host.",
     citations=guide("10.1"),
     seen="cudaMemcpy(&changed, flag, sizeof(int), cudaMemcpyDeviceToHost)",
     action=_ACTION,

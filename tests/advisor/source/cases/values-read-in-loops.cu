@@ -119,3 +119,25 @@ void to_a_symbol(float *x, int *flag, int n) {
     step<<<64, 256>>>(x, flag);
   }
 }
+//---
+// Scalars of cuBLAS.
+void launch(float *x, int *flag) { step<<<64, 256>>>(x, flag); }
+void conjugate_gradients(cublasHandle_t h, int n, double *r, double *p, double *q, double *x, int most) {
+  double norm, alpha, pq, rho;
+  for (int k = 0; k < most; ++k) {
+    CHECK(cublasDnrm2(h, n, r, 1, &norm));  // expect: values-read-in-loops
+    if (norm < 1e-9) break;
+    cublasDdot_v2(h, n, p, 1, q, 1, &pq);  // expect: values-read-in-loops
+    alpha = rho / pq;
+    cublasDaxpy(h, n, &alpha, p, 1, x, 1);
+  }
+}
+void largest_once(cublasHandle_t h, int n, float *x, int *at) { cublasIsamax(h, n, x, 1, at); }
+void kept_where_a_pointer_leads(cublasHandle_t h, int n, float *x, float *sums, int most) {
+  for (int k = 0; k < most; ++k) cublasSdot(h, n, x, 1, x, 1, sums + k);
+}
+//---
+void on_the_device(cublasHandle_t h, int n, float *x, float *y, int most) {
+  cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE);
+  for (int k = 0; k < most; ++k) cublasSdot(h, n, x, 1, y, 1, &x[k]);
+}
