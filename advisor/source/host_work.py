@@ -36,6 +36,7 @@ _TELLS = re.compile(
     r"(?:std::)?(?:cout|cerr|clog)\s*<<|(?:std::)?(?:f?printf|puts)\s*\(|(?:\w+\s*=\s*)?cudaGetLastError\("
     r"|\w+\s*=\s*(?:\([^()]*\)\s*)?(?:malloc|calloc)\s*\("
 )
+_OF_SOME = re.compile(r"==|%")
 _DEEPEST_CALLS = 3
 _FEWEST_OF_A_STEP = 2  # kernels in a loop that does more than to measure one
 _HEAP = re.compile(r"\b(?:malloc|calloc|realloc|new|aligned_alloc|make_unique)\b")
@@ -150,6 +151,17 @@ def is_always_reached(context: RuleContext, node: Node, loop: Node) -> bool:
             "conditional_expression",
         ):
             return False
+    return False
+
+
+def is_chosen(context: RuleContext, node: Node, loop: Node) -> bool:
+    """Whether only some iterations of *loop* come to *node*, as they are numbered: the last one, or every tenth."""
+    for above in node.ancestors():
+        if above is loop:
+            return False
+        condition = above.part("condition") if above.kind == "if_statement" else None
+        if condition is not None and _OF_SOME.search(context.at(condition)):
+            return True
     return False
 
 

@@ -45,6 +45,13 @@ WAITING = frozenset(
         "cudaEventQuery",
     ]
 )
+# Those of them that return the errors of kernels, and what stands around a result that is looked at.
+_RETURNING_ERRORS = (
+    "cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaMemcpy",
+)  # fmt: skip
+_LOOKING = frozenset(
+    ("argument_list", "init_declarator", "assignment_expression", "binary_expression")
+)
 # What takes a stream, or all of them, out of the order with the default stream.
 _APART = (b"cudaStreamNonBlocking", b"per-thread", b"PER_THREAD")
 _DEEPEST_CALLS = number(
@@ -133,6 +140,14 @@ def speaks_of_checks_after(context: RuleContext, launch: Node) -> bool:
         if not any(context.at(a).startswith("cuda") for a in context.file.arguments(call)):
             return True
     return False
+
+
+def checked_wait_after(context: RuleContext, launch: Node) -> str | None:
+    """Return the call behind *launch* that waits for it and whose result is looked at, None without one."""
+    for call in context.calls(*_RETURNING_ERRORS):
+        if call.start >= launch.end and call.parent is not None and call.parent.kind in _LOOKING:
+            return context.file.callee(call)
+    return None
 
 
 def pointer_name(context: RuleContext, node: Node) -> str:

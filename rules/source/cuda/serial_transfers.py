@@ -8,6 +8,7 @@ from gpuadvise.advisor.source.host_work import (
     copies_one_value,
     direction,
     is_always_reached,
+    is_chosen,
     is_timed,
     loops_with_launches,
 )
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
+    from gpuadvise.advisor.source.tree import Node
+
+_BYTES = 2  # the argument of a copy that says how many
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -30,14 +34,18 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         return
     copies = [c for c in context.calls("cudaMemcpy") if not copies_one_value(context, c)]
     ways = {c.index: direction(context, c) for c in copies}
-    if not {Direction.H2D, Direction.D2H} <= set(ways.values()):
+    if Direction.D2H not in ways.values():
         return
     for loop in loops_with_launches(context):
         if is_timed(context, loop):
             continue
-        inside = [c for c in copies if context.loop_around(c) is loop]
+        inside = [
+            c for c in copies if context.loop_around(c) is loop and not is_chosen(context, c, loop)
+        ]
         back = next((c for c in inside if ways[c.index] is Direction.D2H), None)
-        if back is not None and any(ways[c.index] is Direction.H2D for c in inside):
+        if back is None:
+            continue
+        if any(ways[c.index] is Direction.H2D for c in inside):
             yield context.diagnostic(
                 "serial-transfers", back,
                 "Each iteration copies in, computes and copies out, and waits for every copy: link and SMs take turns.",
@@ -45,6 +53,20 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "of their own; where one needs the result of the last, keep it on the device and copy once after the loop.",
                 minor=not is_always_reached(context, back, loop),
             )  # fmt: skip
+        elif is_always_reached(context, back, loop) and _is_of_many(context, back):
+            yield context.diagnostic(
+                "serial-transfers", back,
+                "In each iteration the host waits for a copy from the device before it launches anything more: link and SMs take turns.",
+                "Copy by cudaMemcpyAsync() to pinned memory in a stream of its own, from a buffer that the next iteration leaves alone, "
+                "or only every few iterations.",
+                minor=True,
+            )  # fmt: skip
+
+
+def _is_of_many(context: RuleContext, copy: Node) -> bool:
+    """Whether *copy* moves more than one element, as its bytes are written."""
+    size = context.settled(context.file.arguments(copy)[_BYTES])
+    return size.kind != "sizeof_expression" and context.constant(size) is None
 
 
 CHECK = CudaCheck(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.runtime_calls import (
     asks_for_error_after,
     asks_for_errors,
+    checked_wait_after,
     reaches_main,
     speaks_of_checks_after,
 )
@@ -64,10 +65,14 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     ]
     if launches and not _launch_checked(context, launches):
         more = f" and {len(launches) - 1} more in this function" if len(launches) > 1 else ""
+        wait = checked_wait_after(context, launches[-1].node)
         yield context.diagnostic(
-            "unchecked-errors", launches[0].node, f"No error check follows this launch{more}: a launch that fails does nothing and says nothing.",
+            "unchecked-errors", launches[0].node,
+            f"No error check follows this launch{more}: a launch that fails does nothing and says nothing."
+            if wait is None else
+            f"What {wait} returns after this launch{more} tells of kernels that fail while they run, not of a launch that never starts.",
             "Check the result of cudaGetLastError() after the launch; in debug builds also that of cudaDeviceSynchronize().",
-            calls=str(len(launches)), minor=_is_of_little_weight(context, ()),
+            calls=str(len(launches)), minor=wait is not None or _is_of_little_weight(context, ()),
         )  # fmt: skip
     elif launches and _is_first_of_unchecked_file(context, launches):
         yield context.diagnostic(

@@ -49,7 +49,8 @@ def test_a_round_trip_that_not_every_iteration_makes_is_minor() -> None:
         )
 
     assert minor(source(""), "serial-transfers") == [False]
-    assert minor(source("if (i % 10 == 0)"), "serial-transfers") == [True]
+    assert minor(source("if (wanted)"), "serial-transfers") == [True]
+    assert minor(source("if (i % 10 == 0)"), "serial-transfers") == []
 
 
 def test_what_a_kernel_of_one_block_does_is_minor() -> None:
@@ -113,3 +114,19 @@ def test_a_short_program_that_checks_nothing_is_minor() -> None:
     )
     assert minor(program + "}\n", "unchecked-errors") == [True]
     assert minor(program + "  ;\n" * 60 + "}\n", "unchecked-errors") == [False]
+
+
+def test_a_wait_that_is_checked_makes_an_unchecked_launch_minor() -> None:
+    program = (
+        """__global__ void step(float *x) { x[threadIdx.x] = 1; }
+int main() {
+  float *x;
+  CHECK(cudaMalloc(&x, 4096));
+  step<<<1, 32>>>(x);
+  %s
+}
+"""
+        + "\n" * 60
+    )
+    assert minor(program % "CHECK(cudaDeviceSynchronize());", "unchecked-errors") == [True]
+    assert minor(program % "CHECK(cudaFree(x));", "unchecked-errors") == [False]

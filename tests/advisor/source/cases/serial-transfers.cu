@@ -125,3 +125,38 @@ void to_a_symbol(float *d, float *h, int n) {
     cudaMemcpy(h, d, 4096, cudaMemcpyDeviceToHost);
   }
 }
+//---
+// Copies of some iterations, and those that go one way.
+__global__ void step(float *x) { x[threadIdx.x] += 1; }
+void in_the_last_iteration(float *x, float *h, int frames, int bytes) {
+  for (int i = 0; i < frames; ++i) {
+    cudaMemcpy(x, h, bytes, cudaMemcpyHostToDevice);
+    step<<<64, 256>>>(x);
+    if (i == frames - 1) cudaMemcpy(h, x, bytes, cudaMemcpyDeviceToHost);
+  }
+}
+void every_tenth(float *x, float *h, int steps, int bytes) {
+  for (int i = 0; i < steps; ++i) {
+    step<<<64, 256>>>(x);
+    if (i % 10 == 0) cudaMemcpy(h, x, bytes, cudaMemcpyDeviceToHost);
+  }
+}
+void every_step(float *x, float *h, int steps, int n) {
+  for (int i = 0; i < steps; ++i) {
+    step<<<64, 256>>>(x);
+    CHECK(cudaMemcpy(h, x, n * sizeof(float), cudaMemcpyDeviceToHost));  // expect: serial-transfers
+    write(h, n);
+  }
+}
+void one_element(float *x, float *h, int steps) {
+  for (int i = 0; i < steps; ++i) {
+    step<<<64, 256>>>(x);
+    cudaMemcpy(h, x, sizeof(float), cudaMemcpyDeviceToHost);
+  }
+}
+void asynchronously(float *x, float *h, int steps, int n, cudaStream_t s) {
+  for (int i = 0; i < steps; ++i) {
+    step<<<64, 256>>>(x);
+    cudaMemcpyAsync(h, x, n, cudaMemcpyDeviceToHost, s);
+  }
+}
