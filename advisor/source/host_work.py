@@ -22,6 +22,7 @@ _DIRECTIONS = {
 }  # fmt: skip
 WITHIN_DEVICE = "cudaMemcpyDeviceToDevice"
 _BYTES = 1  # the argument of an allocation that says how many
+_COUNT = 2  # the argument of a copy that says how many bytes
 _KIND = 3  # the argument of a copy that says its direction
 # In lower case.
 _TIMERS = (b"eventrecord", b"eventelapsed", b"steady_clock", b"high_resolution_clock", b"gettimeofday", b"omp_get_wtime",
@@ -208,6 +209,11 @@ def stays_on_device(context: RuleContext, copy: Node) -> bool:
     """Whether *copy* goes from device memory to device memory."""
     arguments = context.file.arguments(copy)
     return len(arguments) > _KIND and context.at(arguments[_KIND]) == WITHIN_DEVICE
+
+
+def copied_bytes(context: RuleContext, copy: Node) -> Node:
+    """Return how many bytes *copy*, whose direction is known, moves, as it is written or as a variable was set."""
+    return context.settled(context.file.arguments(copy)[_COUNT])
 
 
 def host_side(context: RuleContext, copy: Node) -> Node | None:

@@ -29,6 +29,7 @@ CUDA_RULES = (
     "exceeded-launch-bounds",
     "frequent-synchronization",
     "general-math-functions",
+    "host-round-trip",
     "implicit-double",
     "impossible-launch",
     "indexed-local-arrays",

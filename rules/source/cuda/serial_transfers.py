@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.host_work import (
+    copied_bytes,
     copies_one_value,
     direction,
     is_always_reached,
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
-
-_BYTES = 2  # the argument of a copy that says how many
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -65,7 +64,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _is_of_many(context: RuleContext, copy: Node) -> bool:
     """Whether *copy* moves more than one element, as its bytes are written."""
-    size = context.settled(context.file.arguments(copy)[_BYTES])
+    size = copied_bytes(context, copy)
     return size.kind != "sizeof_expression" and context.constant(size) is None
 
 
