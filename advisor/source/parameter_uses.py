@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
+_CONSTANT = re.compile(r"\bconst\b[^*]*\*")  # what a pointer leads to, not the pointer
 _ELEMENTS = frozenset(("subscript_expression", "pointer_expression", "field_expression"))
 
 
@@ -46,6 +48,7 @@ def uses_by_launch(context: RuleContext, call: Node) -> list[tuple[str, Paramete
 def parameter_uses(file: CudaFile, kernel: SourceFunction) -> dict[str, ParameterUse]:
     """Return what *kernel* does with the arrays that are its parameters, by name."""
     names = {p.name for p in kernel.parameters if "*" in p.type}
+    constant = {p.name for p in kernel.parameters if _CONSTANT.search(file.at(p.node))}
     loaded: set[str] = set()
     stored: set[str] = set()
     for node in kernel.nodes("identifier"):
@@ -53,7 +56,7 @@ def parameter_uses(file: CudaFile, kernel: SourceFunction) -> dict[str, Paramete
         if name in names:
             loads, stores = _use(file, node)
             loaded.update([name] if loads else [])
-            stored.update([name] if stores else [])
+            stored.update([name] if stores and name not in constant else [])
     return {n: ParameterUse(name=n, loads=n in loaded, stores=n in stored) for n in names}
 
 

@@ -118,3 +118,66 @@ void of_kernels_without_a_body(float *now, float *next, int n) {
     cudaMemcpy(now, next, n * 4, cudaMemcpyDeviceToDevice);
   }
 }
+//---
+// Copies that only serve one reader, and those that each call makes.
+__global__ void smooth(double *const next, const double *const now, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < n - 1) next[i] = (helped(now, i - 1) + now[i] + now[i + 1]) / 3;
+}
+__global__ void scale(double *x, double by) { x[threadIdx.x] *= by; }
+__global__ void sum(const double *x, double *parts) { parts[blockIdx.x] = x[threadIdx.x]; }
+__global__ void sum_in_place(double *x, double *parts) { x[0] += x[threadIdx.x]; parts[0] = x[0]; }
+void only_to_add_up(double **x, double **now, double **copy, double *parts, int n) {
+  for (int i = 0; i < 100; ++i) {
+    smooth<<<n / 256, 256>>>(x[0], now[0], n);
+    cudaMemcpyAsync(copy[0], x[0] + 8, n * 8, cudaMemcpyDeviceToDevice);  // expect: copied-back-buffers
+    sum<<<n / 256, 256>>>(copy[0], parts);
+    sum<<<1, 256>>>(parts, copy[0]);
+    scale<<<n / 256, 256>>>(x[0], 2);
+  }
+}
+void because_the_sum_destroys_it(double *x, double *now, double *copy, double *parts, int n) {
+  for (int i = 0; i < 100; ++i) {
+    smooth<<<n / 256, 256>>>(x, now, n);
+    cudaMemcpy(copy, x, n * 8, cudaMemcpyDeviceToDevice);
+    sum_in_place<<<n / 256, 256>>>(copy, parts);
+    scale<<<n / 256, 256>>>(x, 2);
+  }
+}
+void because_it_changes(double *x, double *now, double *copy, double *parts, int n) {
+  for (int i = 0; i < 100; ++i) {
+    smooth<<<n / 256, 256>>>(x, now, n);
+    cudaMemcpy(copy, x, n * 8, cudaMemcpyDeviceToDevice);
+    scale<<<n / 256, 256>>>(x, 2);
+    sum<<<n / 256, 256>>>(copy, parts);
+    sum<<<1, 256>>>(parts, copy);
+  }
+}
+void looked_at_again(double *x, double *now, double *copy, double *parts, int n) {
+  for (int i = 0; i < 100; ++i) {
+    smooth<<<n / 256, 256>>>(x, now, n);
+    cudaMemcpy(copy, x, n * 8, cudaMemcpyDeviceToDevice);
+    sum<<<n / 256, 256>>>(copy, parts);
+    scale<<<n / 256, 256>>>(x, 2);
+  }
+}
+void Field::advance(int n) {
+  cudaMemcpy(old_, now_, n * 8, cudaMemcpyDeviceToDevice);  // expect: copied-back-buffers
+  smooth<<<n / 256, 256>>>(now_, old_, n);
+}
+void Field::advance_in_place(int n) {
+  cudaMemcpy(old_, now_, n * 8, cudaMemcpyDeviceToDevice);
+  scale<<<n / 256, 256>>>(now_, 2);
+}
+void Field::iterate(int n) {
+  cudaMemcpy(old_, now_, n * 8, cudaMemcpyDeviceToDevice);
+  for (int i = 0; i < n; ++i) smooth<<<n / 256, 256>>>(now_, old_, n);
+}
+void scaled_behind_the_copy(double *now, double *next, int n) {
+  for (int i = 0; i < 100; ++i) {
+    smooth<<<n / 256, 256>>>(next, now, n);
+    cudaMemcpy(now, next, n * 8, cudaMemcpyDeviceToDevice);
+    scale<<<n / 256, 256>>>(next, 2);
+    use(next);
+  }
+}
