@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from gpuadvise.advisor.source.lane_stride import is_address, is_thread_index
 from gpuadvise.advisor.source.parameter_uses import uses_by_launch
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.tree import Node
 
 _ACTION = "Let one kernel do both: it loads each element once, keeps it in a register between the two steps, and stores it once."
+
+
+_SPACE_AND_BRACKETS = re.compile(r"[\s()]")
+_NUMBER = re.compile(
+    r"threadIdx\.x\+(?:blockIdx\.x\*blockDim\.x|blockDim\.x\*blockIdx\.x)"
+    r"|(?:blockIdx\.x\*blockDim\.x|blockDim\.x\*blockIdx\.x)\+threadIdx\.x"
+)
+_STRIDE = re.compile(r"\w+\+=(?:gridDim\.x\*blockDim\.x|blockDim\.x\*gridDim\.x)")
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -72,11 +81,14 @@ def _parts(branch: Node, first: SourceLaunch, second: SourceLaunch) -> bool:
 
 
 def _is_elementwise(context: RuleContext, launch: SourceLaunch) -> bool:
-    """Whether each thread of the kernel takes one element of its own of every array."""
+    """Whether each thread of the kernel takes elements of its own number of every array: one, or one of each stride of the grid."""
     kernels = [f for f in context.file.called(launch.kernel) if f.place is ExecutionSpace.KERNEL]
-    if len(kernels) != 1 or kernels[0].says(b"__shared__") or kernels[0].nodes(*LOOPS):
+    if len(kernels) != 1 or kernels[0].says(b"__shared__"):
         return False
     inside = RuleContext(context.file, kernels[0], context.launches)
+    loops = kernels[0].nodes(*LOOPS)
+    if len(loops) > 1 or not all(_steps_by_grid(inside, loop) for loop in loops):
+        return False
     arrays = {p.name for p in kernels[0].parameters if "*" in p.type}
     elements = [
         element
@@ -84,8 +96,26 @@ def _is_elementwise(context: RuleContext, launch: SourceLaunch) -> bool:
         if inside.root_name(element) in arrays
     ]
     return bool(elements) and all(
-        is_thread_index(inside, element) and not is_address(inside, element) for element in elements
+        _is_of_thread(inside, element) and not is_address(inside, element) for element in elements
     )
+
+
+def _is_of_thread(context: RuleContext, element: Node) -> bool:
+    """Whether the index of *element* is the thread's own number, or starts with it."""
+    if is_thread_index(context, element):
+        return True
+    index = bare(element.children[-1].children[0]) if element.children[-1].children else element
+    variable = context.file.variable(context.at(index), index, context.function)
+    if index.kind != "identifier" or variable is None or variable.value is None:
+        return False
+    return _NUMBER.fullmatch(_SPACE_AND_BRACKETS.sub("", context.at(variable.value))) is not None
+
+
+def _steps_by_grid(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* goes on by all threads of the grid."""
+    update = loop.part("update")
+    words = _SPACE_AND_BRACKETS.sub("", context.at(update)) if update is not None else ""
+    return _STRIDE.fullmatch(words) is not None
 
 
 CHECK = CudaCheck(

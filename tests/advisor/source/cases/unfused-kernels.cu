@@ -118,3 +118,27 @@ void in_one_branch(float *x, float *y, int n, bool scales) {
     cut<<<n / 256, 256>>>(x, 1, n);  // expect: unfused-kernels
   }
 }
+//---
+// Kernels whose threads go on by the whole grid.
+__global__ void divide(float *v, float by, size_t n) {
+  unsigned long long i = (blockIdx.x * blockDim.x) + threadIdx.x;
+  for (; i < n; i += gridDim.x * blockDim.x) v[i] /= by;
+}
+__global__ void times(float *v, float by, size_t n) {
+  for (int i = threadIdx.x + blockDim.x * blockIdx.x; i < n; i += blockDim.x * gridDim.x) v[i] *= by;
+}
+__global__ void by_rows(float *v, float by, size_t n) {
+  for (int i = threadIdx.x + blockDim.x * blockIdx.x; i < n; i += 1) v[i] *= by;
+}
+void strided(float **v, int offset, float sum, float alpha, size_t n) {
+  divide<<<60, 1024>>>(v[0] + offset, sqrt(sum), n);
+  times<<<60, 1024>>>(v[0] + offset, alpha, n);  // expect: unfused-kernels
+}
+void of_two_parts(float **v, int offset, float alpha, size_t n) {
+  divide<<<60, 1024>>>(v[0] + offset, 2, n);
+  times<<<60, 1024>>>(v[1] + offset, alpha, n);
+}
+void of_two_loops(float *v, float alpha, size_t n) {
+  divide<<<60, 1024>>>(v, 2, n);
+  by_rows<<<60, 1024>>>(v, alpha, n);
+}
