@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.lane_stride import is_made_of_thread
+from gpuadvise.advisor.source.data_loops import (
+    loops_over_data,
+    names_one_of,
+    strides_by_grid,
+    walks_elements,
+)
 from gpuadvise.advisor.source.launches import block_sides
 from gpuadvise.advisor.source.reaching_lanes import is_of_one_thread
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
+SMS = number(108, "SMs that a grid of fixed size should fill, at least", "", "the SMs of an A100")
 _ELECTION = re.compile(rb"(?:==|!=|>|<)\s*[01]\b|\bif\s*\(\s*!?\s*\w+\s*\)")
 _BATCH = re.compile(r"(?:b|B|bs|(?:num_|n_?)?batch(?:_?size|es)?|batchSize|batch_num)$")
 _SEVERAL_PER_ITEM = re.compile(
@@ -35,10 +43,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     if context.function.place is not ExecutionSpace.HOST:
         return
     reported: set[str] = set()
+    fixed: list[tuple[SourceLaunch, int]] = []
     for launch in context.launches.of(context.function):
         grid = block_sides(context.file, context.function, launch.grid)
-        if not _loops_over_data(context, launch):
+        if not loops_over_data(context, launch):
             continue
+        if grid is not None and 1 < prod(grid) < SMS and strides_by_grid(context, launch):
+            fixed.append((launch, prod(grid)))
         if grid is None and launch.kernel not in reported:
             reported.add(launch.kernel)
             yield from _of_batches(context, launch)
@@ -46,7 +57,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         alone = launch.threads == 1
         others = [other for other in context.launches.of(context.function) if other is not launch]
-        last = any(other.kernel == launch.kernel for other in others) or not _walks_elements(
+        last = any(other.kernel == launch.kernel for other in others) or not walks_elements(
             context, launch
         )
         if not alone and others and last:
@@ -60,6 +71,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "thread take the elements of its own number.",
             minor=not alone,
         )  # fmt: skip
+    yield from _of_fixed_grids(context, fixed)
 
 
 def _of_one_thread(context: RuleContext) -> Iterator[Diagnostic]:
@@ -72,7 +84,7 @@ def _of_one_thread(context: RuleContext) -> Iterator[Diagnostic]:
         condition = loop.part("condition")
         if condition is None or context.loop_around(loop) is not None:
             continue
-        if is_of_one_thread(context, loop) and _names_one_of(context, condition, given):
+        if is_of_one_thread(context, loop) and names_one_of(context, condition, given):
             yield context.diagnostic(
                 "underfilled-device", loop,
                 "One thread of the grid walks the data, and all others have nothing to do.",
@@ -83,11 +95,21 @@ def _of_one_thread(context: RuleContext) -> Iterator[Diagnostic]:
             return
 
 
-def _names_one_of(context: RuleContext, condition: Node, names: set[str]) -> bool:
-    return any(
-        node.kind == "identifier" and context.at(node) in names
-        for node in context.file.tree.below(condition)
-    )
+def _of_fixed_grids(
+    context: RuleContext, fixed: list[tuple[SourceLaunch, int]]
+) -> Iterator[Diagnostic]:
+    """Say of grids with fewer blocks than large GPUs have SMs, for kernels that take any number of them; once for a function."""
+    if not fixed:
+        return
+    launch, blocks = fixed[0]
+    more = f" (and {len(fixed) - 1} more here)" if len(fixed) > 1 else ""
+    yield context.diagnostic(
+        "underfilled-device", launch.node,
+        f"The grid has {blocks} blocks however much data there is{more}: GPUs with {SMS} SMs and more leave some without one.",
+        f"Take the blocks from the data, up to some for each SM: {launch.kernel} goes on by gridDim, so that any number will do "
+        "(cudaOccupancyMaxActiveBlocksPerMultiprocessor times multiProcessorCount fills the GPU once).",
+        minor=True,
+    )  # fmt: skip
 
 
 def _of_batches(context: RuleContext, launch: SourceLaunch) -> Iterator[Diagnostic]:
@@ -138,47 +160,6 @@ def _count_of_blocks(context: RuleContext, grid: Node) -> Node | None:
         node = node.children[0]
         node = node.children[0] if node.kind == "parameter_declaration" else node
     return node
-
-
-def _walks_elements(context: RuleContext, launch: SourceLaunch) -> bool:
-    """Whether the kernel stores an element for each step of a loop over the data, as no last step does."""
-    return any(
-        kernel.place is ExecutionSpace.KERNEL and _stores_elements(context, kernel)
-        for kernel in context.file.called(launch.kernel)
-    )
-
-
-def _stores_elements(context: RuleContext, kernel: SourceFunction) -> bool:
-    inside = RuleContext(context.file, kernel, context.launches)
-    pointers = {p.name for p in kernel.parameters if "*" in p.type}
-    for change in kernel.nodes("assignment_expression"):
-        target = change.children[0]
-        if target.kind != "subscript_expression" or inside.root_name(target) not in pointers:
-            continue
-        loop = inside.loop_around(change)
-        if (
-            loop is not None
-            and any(
-                n.kind == "identifier" and inside.at(n) in inside.assigned_below(loop)
-                for n in context.file.tree.below(target.children[-1])
-            )
-            and is_made_of_thread(inside, target.children[-1])
-        ):
-            return True
-    return False
-
-
-def _loops_over_data(context: RuleContext, launch: SourceLaunch) -> bool:
-    """Whether the kernel has a loop that a parameter bounds."""
-    for kernel in context.file.called(launch.kernel):
-        if kernel.place is not ExecutionSpace.KERNEL:
-            continue
-        names = {parameter.name for parameter in kernel.parameters if "*" not in parameter.type}
-        for loop in kernel.nodes(*LOOPS):
-            condition = loop.part("condition")
-            if condition is not None and _names_one_of(context, condition, names):
-                return True
-    return False
 
 
 CHECK = CudaCheck(

@@ -129,3 +129,25 @@ __global__ void farthest(float *d, const float *x, int n, int m) {
   }
 }
 void in_step(float *d, float *x, int batch, int n, int m) { farthest<<<batch, 256>>>(d, x, n, m); }
+//---
+// Grids of fixed size.
+__global__ void strided(float *x, size_t n) {
+  size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (; i < n; i += gridDim.x * blockDim.x) x[i] += 1;
+}
+__global__ void by_batch(float *x, int b, int n) {
+  for (int i = blockIdx.x; i < b; i += gridDim.x)
+    for (int j = threadIdx.x + blockIdx.y * blockDim.x; j < n; j += blockDim.x * gridDim.y) x[i * n + j] += 1;
+}
+__global__ void one_each(float *x, int rounds) {
+  for (int r = 0; r < rounds; ++r) x[blockIdx.x * blockDim.x + threadIdx.x] += 1;
+}
+void few_blocks(float *x, size_t n) {
+  strided<<<60, 1024>>>(x, n);  // expect: underfilled-device
+}
+void few_in_two_dimensions(float *x, int b, int n) {
+  by_batch<<<dim3(1, 16, 1), 256>>>(x, b, n);  // expect: underfilled-device
+}
+void many_blocks(float *x, size_t n) { strided<<<1024, 256>>>(x, n); }
+void of_the_data(float *x, size_t n) { strided<<<(n + 255) / 256, 256>>>(x, n); }
+void as_many_as_there_are(float *x, int n) { one_each<<<60, 256>>>(x, n); }
