@@ -83,6 +83,7 @@ _MODULES = (
     "execution.surplus_occupancy",
     "execution.tiny_blocks",
     "cuda.data_sized_blocks",
+    "cuda.truncated_grids",
     "execution.unusual_block_size",
     "execution.lone_resident_block",
     "execution.underfilled_device",

@@ -53,6 +53,7 @@ CUDA_RULES = (
     "slow-math",
     "synchronous-staging",
     "tiny-blocks",
+    "truncated-grids",
     "unaligned-words",
     "unchecked-errors",
     "uncoalesced-access",
