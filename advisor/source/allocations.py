@@ -43,7 +43,8 @@ def kept_for_a_call(context: RuleContext) -> KeptForACall | None:
     if calls:
         given = {p.name for p in context.function.parameters if "*" in p.type}
         names, does = tuple(calls), "allocates and frees"
-        uploaded = context.calls("cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpy2D")
+        copies = context.calls("cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpy2D")
+        uploaded = any("HostToDevice" in context.at(copy) for copy in copies)
         handed = not given.isdisjoint(launched) and not uploaded
         return KeptForACall(
             names=names, first=min(calls.values(), key=attrgetter("start")), does=does,

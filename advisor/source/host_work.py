@@ -69,7 +69,7 @@ def is_set_up(context: RuleContext, node: Node, depth: int = 0) -> bool:
 
 
 def is_called_in_loop(context: RuleContext) -> bool:
-    """Whether a loop of this file calls the function, itself or by one other function."""
+    """Whether a loop of this file calls the function, itself or by one other function, other than to measure it."""
     return _is_called_in_loop(context, context.function, 0)
 
 
@@ -77,8 +77,11 @@ def _is_called_in_loop(context: RuleContext, function: SourceFunction, depth: in
     for caller, call in context.file.callers(function.name.rpartition("::")[2]):
         if caller is function:
             continue
-        if any(above.kind in LOOPS for above in call.ancestors()):
-            return True
+        loop = next((above for above in call.ancestors() if above.kind in LOOPS), None)
+        if loop is not None:
+            if not _TIMED.search(context.file.text.content, loop.start, loop.end):
+                return True
+            continue
         if depth == 0 and _is_called_in_loop(context, caller, 1):
             return True
     return False
