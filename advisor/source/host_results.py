@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.buffer_uses import buffer_name
 from gpuadvise.advisor.source.host_work import COPIES, copied_bytes, copies_one_value, direction
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
@@ -25,6 +26,7 @@ _LEADING = ("cast_expression", "pointer_expression", "parenthesized_expression")
 _COMPARES = re.compile(
     r"err|diff|mismatch|check|correct|wrong|valid|fail|ok\b|match|rms|resid|dev", re.IGNORECASE
 )
+_DATA = re.compile(r"(.+?)\.data\(\)$")
 _JOINS = frozenset(("+=", "|=", "&=", "^=", "*="))
 _EXTREMES = re.compile(r"(?:std::)?f?(?:max|min)f?\b")
 
@@ -47,20 +49,24 @@ def copied_arrays(context: RuleContext) -> Iterator[CopiedArray]:
             continue
         if copied_bytes(context, copy).kind == "sizeof_expression":
             continue
-        name = root(context, arguments[0])
-        if name.isidentifier():
-            yield CopiedArray(name=name, source=root(context, arguments[1]), copy=copy)
+        name, source = (host_name(context, argument) for argument in arguments[:2])
+        if name and source:
+            yield CopiedArray(name=name, source=source, copy=copy)
 
 
-def root(context: RuleContext, pointer: Node) -> str:
-    """Return the name that a pointer like ``(void *)&p[0]`` or ``v.data()`` begins with."""
-    pointer = bare(pointer)
-    while pointer.children and (
-        pointer.kind in _LEADING or pointer.kind in ("call_expression", "field_expression")
-    ):
-        first = pointer.kind in ("call_expression", "field_expression")
-        pointer = pointer.children[0 if first else -1]
-    return context.root_name(pointer)
+def host_name(context: RuleContext, pointer: Node) -> str:
+    """Return the array that a pointer like ``(void *)&p[0]``, ``p + n`` or ``v.data()`` leads into, empty for other values."""
+    words = context.at(pointer)
+    if pointer.kind == "call_expression" and (owner := _DATA.match("".join(words.split()))):
+        return owner[1]
+    return buffer_name(context, pointer)
+
+
+def element_of(context: RuleContext, element: Node) -> str:
+    """Return the array that the element ``a[i][j]`` or ``s.a[i]`` is of, as it is written."""
+    while element.kind in ("subscript_expression", "parenthesized_expression") and element.children:
+        element = element.children[0]
+    return "".join(context.at(element).split())
 
 
 def aliases(context: RuleContext, name: str) -> frozenset[str]:
@@ -71,7 +77,7 @@ def aliases(context: RuleContext, name: str) -> frozenset[str]:
         for variable in variables
         if variable.value is not None
         and "*" in variable.type
-        and context.root_name(_address(variable.value)) == name
+        and element_of(context, _address(variable.value)) == name
     ]
     return frozenset((name, *others))
 
@@ -100,7 +106,7 @@ def join_of(context: RuleContext, array: CopiedArray) -> Node | None:
 def _joins(context: RuleContext, change: Node, names: frozenset[str], loop: Node) -> bool:
     target, value = change.children
     elements = context.file.tree.inside(value, "subscript_expression")
-    if not elements or {context.root_name(e) for e in elements} - names:
+    if not elements or {element_of(context, e) for e in _outermost(elements)} - names:
         return False
     # A loop over blocks of elements reads each of them by a number that it counts.
     counted = context.assigned_below(loop)
@@ -122,6 +128,11 @@ def _joins(context: RuleContext, change: Node, names: frozenset[str], loop: Node
     )
 
 
+def _outermost(elements: list[Node]) -> list[Node]:
+    """Return those of *elements* that stand in no other one: indices may be loaded."""
+    return [e for e in elements if not any(o is not e and o.holds(e) for o in elements)]
+
+
 def _is_short(context: RuleContext, loop: Node) -> bool:
     """Whether *loop* is known to take few elements."""
     condition = loop.part("condition")
@@ -137,29 +148,35 @@ def upload_of(context: RuleContext, array: CopiedArray) -> Node | None:
     for copy in context.calls(*COPIES):
         if copy.start < array.copy.end or direction(context, copy) is not Direction.H2D:
             continue
-        if root(context, context.file.arguments(copy)[1]) == array.name:
+        if host_name(context, context.file.arguments(copy)[1]) == array.name:
             return copy
     return None
 
 
 def is_touched(context: RuleContext, array: CopiedArray, until: Node) -> bool:
     """Whether the host names *array* between its copy and *until*."""
+    start = re.match(r"\w+", array.name)
+    name = start[0] if start is not None else array.name
     return any(
-        array.copy.end <= node.start < until.start and context.at(node) == array.name
+        array.copy.end <= node.start < until.start and context.at(node) == name
         for node in context.function.nodes("identifier")
     )
 
 
 def changes_between(context: RuleContext, array: CopiedArray, until: Node) -> bool:
-    """Whether a loop of the host stores elements of *array* between its copy and *until*."""
-    return any(
-        array.copy.end <= change.start < until.start
-        and context.loop_around(change) is not None
-        and change.children[0].kind == "subscript_expression"
-        and context.root_name(change.children[0]) == array.name
-        for change in context.function.nodes("assignment_expression", "update_expression")
-        if change.children
-    )
+    """Whether a loop of the host makes new elements of *array* from what was copied, between its copy and *until*."""
+    for change in context.function.nodes("assignment_expression", "update_expression"):
+        loop = context.loop_around(change)
+        if loop is None or not array.copy.end <= change.start < until.start or not change.children:
+            continue
+        target = change.children[0]
+        if target.kind != "subscript_expression" or element_of(context, target) != array.name:
+            continue
+        elements = context.file.tree.inside(loop, "subscript_expression")
+        reads = [e for e in elements if e is not target and element_of(context, e) == array.name]
+        if reads or len(change.children) == 1 or context.file.operator(change) != "=":
+            return True
+    return False
 
 
 def loop_around_both(first: Node, second: Node) -> bool:

@@ -84,6 +84,7 @@ _MODULES = (
     "execution.tiny_blocks",
     "cuda.data_sized_blocks",
     "cuda.truncated_grids",
+    "cuda.unbatched_launches",
     "execution.unusual_block_size",
     "execution.lone_resident_block",
     "execution.underfilled_device",

@@ -55,6 +55,7 @@ CUDA_RULES = (
     "tiny-blocks",
     "truncated-grids",
     "unaligned-words",
+    "unbatched-launches",
     "unchecked-errors",
     "uncoalesced-access",
     "underfilled-device",

@@ -52,7 +52,11 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "of their own; where one needs the result of the last, keep it on the device and copy once after the loop.",
                 minor=not is_always_reached(context, back, loop),
             )  # fmt: skip
-        elif is_always_reached(context, back, loop) and _is_of_many(context, back):
+        elif (
+            is_always_reached(context, back, loop)
+            and _is_of_many(context, back)
+            and not is_timed(context)
+        ):
             yield context.diagnostic(
                 "serial-transfers", back,
                 "In each iteration the host waits for a copy from the device before it launches anything more: link and SMs take turns.",

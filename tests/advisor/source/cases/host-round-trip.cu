@@ -125,6 +125,25 @@ void each_at_its_place(float *x, float *h, float *y, int n) {
   cudaMemcpy(h, x, n * 4, cudaMemcpyDeviceToHost);
   for (int i = 0; i < n; ++i) y[i] = h[i];
 }
+float of_a_member(Model *model, int n) {
+  float sum = 0;
+  step<<<64, 256>>>(model->losses);
+  cudaMemcpy(model->host, model->losses, n * 4, cudaMemcpyDeviceToHost);  // expect: host-round-trip
+  for (int i = 0; i < n; ++i) sum += model->host[i];
+  return sum;
+}
+float of_another_member(Model *model, int n) {
+  float sum = 0;
+  cudaMemcpy(model->host, model->losses, n * 4, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < n; ++i) sum += model->weights[i];
+  return sum;
+}
+void cleared_on_the_host(float *x, float *h, int n) {
+  cudaMemcpy(h, x, n * 4, cudaMemcpyDeviceToHost);
+  use(h);
+  for (int i = 0; i < n; ++i) h[i] = 0;
+  cudaMemcpy(x, h, n * 4, cudaMemcpyHostToDevice);
+}
 int main() {
   float *x, *h;
   cudaMemcpy(h, x, 1024, cudaMemcpyDeviceToHost);
