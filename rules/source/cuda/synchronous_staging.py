@@ -21,6 +21,9 @@ _ELEMENTS = frozenset(
 )  # fmt: skip
 
 
+_COMPUTED = frozenset(("binary_expression", "call_expression", "cast_expression"))
+
+
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Tiles that go from global to shared memory through registers, in a loop; one per kernel."""
     if context.function.place is not ExecutionSpace.KERNEL:
@@ -42,7 +45,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         loop = context.loop_around(node)
         if loop is None or not any(loop.holds(c) for c in context.calls("__syncthreads", "sync")):
             continue
-        if _is_gathered(context, value.children[1]):
+        if _is_gathered(context, value.children[1]) or _is_beside_others(context, loop, shared):
             continue
         yield context.diagnostic(
             "synchronous-staging", node, "A tile goes from global to shared memory through registers.",
@@ -60,6 +63,18 @@ def _is_gathered(context: RuleContext, index: Node) -> bool:
         for name in context.file.tree.below(index)
         if name.kind in ("identifier", "subscript_expression")
     )
+
+
+def _is_beside_others(context: RuleContext, loop: Node, shared: set[str]) -> bool:
+    """Whether *loop* also stages what it computes from loads on the way, for which it waits whatever else is copied."""
+    for node in context.file.tree.inside(loop, "assignment_expression"):
+        target, value = node.children[0], node.children[-1]
+        if target.kind != "subscript_expression" or context.root_name(target) not in shared:
+            continue
+        loads = context.file.tree.inside(value, "subscript_expression")
+        if value.kind in _COMPUTED and any(context.root_name(load) not in shared for load in loads):
+            return True
+    return False
 
 
 CHECK = CudaCheck(

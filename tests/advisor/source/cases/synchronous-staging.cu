@@ -137,3 +137,29 @@ __global__ void tiles_of_three(float *out, const float3 *bodies, int n) {
   }
   out[threadIdx.x] = sum;
 }
+
+__global__ void converted_beside(float *out, const float *a, const half *b, int n) {
+  __shared__ float s[128], t[128];
+  float sum = 0;
+  for (int k = 0; k < n; k += 128) {
+    s[threadIdx.x] = a[k + threadIdx.x];
+    t[threadIdx.x] = __half2float(b[k + threadIdx.x]);
+    __syncthreads();
+    for (int i = 0; i < 128; ++i) sum += s[i] * t[i];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
+
+__global__ void guarded_beside(float *out, const float *a, const float *b, int n, int m) {
+  __shared__ float s[128], t[128];
+  float sum = 0;
+  for (int k = 0; k < n; k += 128) {
+    s[threadIdx.x] = a[k + threadIdx.x];  // expect: synchronous-staging
+    t[threadIdx.x] = k + threadIdx.x < m ? b[k + threadIdx.x] : 0;
+    __syncthreads();
+    for (int i = 0; i < 128; ++i) sum += s[i] * t[i];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
