@@ -154,6 +154,7 @@ def is_given_device_memory(context: RuleContext, wait: Node) -> bool:
             _DEVICE_MEMORY.search(context.at(argument))
             or context.at(argument) in given
             or _is_member(context, argument)
+            or _is_of_the_file(context, argument)
             for argument in launch.arguments
         )
         for launch in launches
@@ -171,6 +172,14 @@ def _is_member(context: RuleContext, argument: Node) -> bool:
         return False
     known = context.file.variable(context.at(argument), argument, context.function)
     return known is None and not context.file.is_constant(argument, context.function)
+
+
+def _is_of_the_file(context: RuleContext, argument: Node) -> bool:
+    """Whether *argument* is a pointer that all functions of the file share."""
+    name = context.at(argument)
+    if argument.kind != "identifier" or name in context.function.variables:
+        return False
+    return any("*" in variable.type for variable in context.file.names.variables.get(name, ()))
 
 
 def wait_for_time(context: RuleContext) -> Node | None:

@@ -363,3 +363,12 @@ void with_spread_brackets(float *x, int n) {
     cudaDeviceSynchronize();  // expect: frequent-synchronization
   }
 }
+float *field, *sources;
+void of_pointers_of_the_file(int n) {
+  step<<<64, 256>>>(field, n);
+  cudaDeviceSynchronize();  // expect: frequent-synchronization
+}
+void init_field(int n) {
+  step<<<64, 256>>>(field, n);
+  cudaDeviceSynchronize();
+}
