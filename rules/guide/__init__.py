@@ -113,6 +113,7 @@ _MODULES = (
     "cuda.repeated_loads",
     "cuda.serial_reductions",
     "cuda.barriers_in_reductions",
+    "cuda.implicit_warp_synchrony",
     "instructions.unused_tensor_cores",
     "instructions.unused_tf32",
     "instructions.fp32_products",

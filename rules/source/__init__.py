@@ -31,6 +31,7 @@ CUDA_RULES = (
     "general-math-functions",
     "host-round-trip",
     "implicit-double",
+    "implicit-warp-synchrony",
     "impossible-launch",
     "indexed-local-arrays",
     "integer-division",
