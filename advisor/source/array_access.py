@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.lane_stride import ELEMENT_BYTES, lane_stride, sum_of_strides
+from gpuadvise.advisor.source.scopes import named_type
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import LaneStride, Variance
 
@@ -19,7 +20,8 @@ _LONGEST_CHAIN = 4
 _CACHED_LOADS = frozenset(("__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"))
 _POINTER = 8
 _FIELD_BYTES = {
-    **ELEMENT_BYTES, "bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "bf16": 2,
+    **ELEMENT_BYTES, "bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "bf16": 2, "half2": 4,
+    "bf162": 4,
     **{f"{kind}.{width}": size * width for kind, size in ELEMENT_BYTES.items() for width in range(1, 5)},
 }  # fmt: skip
 _ON_THE_SPOT = LaneStride(number=0)
@@ -130,7 +132,27 @@ def array_access(context: RuleContext, access: Node) -> ArrayAccess | None:
     return known[access.index]
 
 
+def accesses_of(context: RuleContext) -> list[Node]:
+    """Return the elements that the function names, as ``a[i]`` and as ``*(a + i)`` or ``*p++``, in order."""
+    followed = [
+        node
+        for node in context.function.nodes("pointer_expression")
+        if context.file.operator(node) == "*"
+    ]
+    subscripts = context.function.nodes("subscript_expression")
+    if not followed:
+        return subscripts
+    return sorted([*subscripts, *followed], key=lambda node: node.index)
+
+
+def index_of(access: Node) -> Node:
+    """Return where the index of *access* stands: in ``*(a + i)`` with the name of the array."""
+    return access.children[-1]
+
+
 def _reached(context: RuleContext, access: Node) -> ArrayAccess | None:
+    if access.kind == "pointer_expression":
+        return _pointed_to(context, access.children[0], 0) if access.children else None
     if len(access.children) != 2 or len(access.children[1].children) != 1:
         return None
     base = bare(access.children[0])
@@ -160,6 +182,10 @@ def _pointed_to(context: RuleContext, pointer: Node, depth: int) -> ArrayAccess 
         return None
     if pointer.kind == "identifier":
         return _of_name(context, pointer, depth)
+    if pointer.kind == "update_expression" and pointer.children:
+        return _pointed_to(context, pointer.children[0], depth + 1)
+    if pointer.kind == "cast_expression" and len(pointer.children) == 2:
+        return _cast(context, pointer, depth)
     if pointer.kind == "binary_expression" and len(pointer.children) == 2:
         operator = context.file.operator(pointer)
         reached = _pointed_to(context, pointer.children[0], depth + 1)
@@ -170,6 +196,17 @@ def _pointed_to(context: RuleContext, pointer: Node, depth: int) -> ArrayAccess 
         element = bare(pointer.children[0])
         return array_access(context, element) if element.kind == "subscript_expression" else None
     return None
+
+
+def _cast(context: RuleContext, pointer: Node, depth: int) -> ArrayAccess | None:
+    """Return where a pointer that is cast to one of larger elements, such as vectors, points to."""
+    reached = _pointed_to(context, pointer.children[1], depth + 1)
+    kind = named_type(context.at(pointer.children[0]), context.file.names)
+    if reached is None or not kind.endswith("*"):
+        return None
+    before = _FIELD_BYTES.get(reached.parameter.type.rstrip("*"))
+    after = _FIELD_BYTES.get(kind.rstrip("*"))
+    return reached if before and after and after >= before else None
 
 
 def _of_name(context: RuleContext, name: Node, depth: int) -> ArrayAccess | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ _TELLING = frozenset(("<", "<=", ">", ">=", "!=", "*"))
 # Of a group of cooperative groups, whose members are numbered along x first.
 _THREAD_RANK = re.compile(r"\.thread_rank\(\)$")
 _DEEPEST = 30
+_INTEGER = re.compile(r"\(?(\d+)[uUlL]*\)?")
+# Sums of products of names and numbers.
+_SUM = re.compile(r"(?:[A-Za-z_]\w*|(?<!\w)\d+(?!\w)|[\s()+*-])+")
 _INT_BITS = 32
 _LOADING = frozenset(("subscript_expression", "call_expression", "pointer_expression"))
 _LONGEST_CHAIN = 4  # names that lead to each other
@@ -80,6 +84,8 @@ def _of_call(context: RuleContext, call: Node, depth: int) -> LaneStride | None:
     """Return the stride of what a function of this file computes of its arguments in one statement, such as an index."""
     called = [f for f in context.file.called(context.file.callee(call)) if f.on_device]
     arguments = context.file.arguments(call)
+    if not called:
+        return _of_macro(context, call, depth)
     if len(called) != 1 or len(called[0].parameters) != len(arguments) or len(arguments) < 2:
         return None
     (function,) = called
@@ -91,6 +97,94 @@ def _of_call(context: RuleContext, call: Node, depth: int) -> LaneStride | None:
         for parameter, argument in zip(function.parameters, arguments, strict=True)
     }
     return _of_formula(context, returns[0].children[0], named, depth + 1)
+
+
+def _of_macro(context: RuleContext, call: Node, depth: int) -> LaneStride | None:
+    """Return the stride of an index that a macro of this file computes as a sum of products."""
+    formula = context.file.preprocessed.formulas.get(context.file.callee(call))
+    arguments = context.file.arguments(call)
+    if formula is None or len(formula[0]) != len(arguments) or not _SUM.fullmatch(formula[1]):
+        return None
+    try:
+        body = ast.parse(formula[1], mode="eval").body  # such sums are written alike in Python
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    named = {
+        name: (lane_stride(context, argument, depth + 1), argument)
+        for name, argument in zip(formula[0], arguments, strict=True)
+    }
+    return _of_body(context, body, named, call, depth + 1)
+
+
+def _of_body(
+    context: RuleContext,
+    body: ast.expr,
+    named: Mapping[str, tuple[LaneStride | None, Node]],
+    call: Node,
+    depth: int,
+) -> LaneStride | None:
+    if depth > _DEEPEST:
+        return None
+    if isinstance(body, ast.Constant):
+        return LaneStride(number=0) if isinstance(body.value, int) else None
+    if isinstance(body, ast.Name):
+        return named[body.id][0] if body.id in named else _of_free_name(context, body.id, call)
+    if not isinstance(body, ast.BinOp):
+        return None
+    left = _of_body(context, body.left, named, call, depth + 1)
+    right = _of_body(context, body.right, named, call, depth + 1)
+    if left is None or right is None:
+        return None
+    if isinstance(body.op, ast.Add | ast.Sub):
+        return sum_of_strides(left, right, -1 if isinstance(body.op, ast.Sub) else 1)
+    if not isinstance(body.op, ast.Mult) or not (left.is_zero or right.is_zero):
+        return None
+    if left.is_zero and right.is_zero:
+        return LaneStride(number=0, rest=left.rest | right.rest)
+    factor, stride = (body.left, right) if left.is_zero else (body.right, left)
+    return _scaled_by(context, stride, factor, named)
+
+
+def _scaled_by(
+    context: RuleContext,
+    stride: LaneStride,
+    factor: ast.expr,
+    named: Mapping[str, tuple[LaneStride | None, Node]],
+) -> LaneStride | None:
+    if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Mult):
+        half = _scaled_by(context, stride, factor.left, named)
+        return None if half is None else _scaled_by(context, half, factor.right, named)
+    if isinstance(factor, ast.Constant) and isinstance(factor.value, int):
+        return LaneStride(
+            number=stride.number * factor.value, factors=stride.factors, rest=stride.rest
+        )
+    if not isinstance(factor, ast.Name):
+        return None
+    if factor.id in named:
+        return _scaled(context, stride, named[factor.id][1])
+    value = _INTEGER.fullmatch(context.file.preprocessed.macros.get(factor.id) or "")
+    if value is not None:
+        return LaneStride(
+            number=stride.number * int(value[1]), factors=stride.factors, rest=stride.rest
+        )
+    if factor.id in context.file.preprocessed.macros:
+        return None
+    return LaneStride(number=stride.number, factors=(*stride.factors, factor.id), rest=stride.rest)
+
+
+def _of_free_name(context: RuleContext, name: str, call: Node) -> LaneStride | None:
+    """Return the stride of a name in a macro that is no parameter of it: of what all lanes share alone."""
+    shared = LaneStride(number=0, rest=frozenset((name,)))
+    if name in context.file.preprocessed.macros:
+        return shared
+    variable = context.file.variable(name, call, context.function)
+    if variable is None:
+        return None
+    if variable.parameter or variable.value is None:
+        is_given = variable.parameter and not context.changes(variable)
+        return shared if is_given or variable.constant else None
+    alike = context.variances.of(variable.value) is Variance.UNIFORM
+    return shared if alike and not context.changes(variable) else None
 
 
 def _of_formula(
@@ -364,13 +458,22 @@ def is_made_of_thread(context: RuleContext, node: Node, depth: int = 0) -> bool:
             continue
         if variable.numbers_threads:
             return True
+        value = variable.value or _set_later(context, variable)
         if (
-            variable.value is not None
-            and not variable.value.holds(name)
-            and is_made_of_thread(context, variable.value, depth + 1)
+            value is not None
+            and not value.holds(name)
+            and is_made_of_thread(context, value, depth + 1)
         ):
             return True
     return False
+
+
+def _set_later(context: RuleContext, variable: Variable) -> Node | None:
+    """Return what ``int i; i = ...;`` gives to *variable*, None where it is changed again."""
+    changes = context.changes(variable)
+    if len(changes) != 1 or len(changes[0].children) != 2 or variable.name in context.handed_out:
+        return None
+    return changes[0].children[1] if context.file.operator(changes[0]) == "=" else None
 
 
 def ends_where_it_began(context: RuleContext, condition: Node) -> bool:

@@ -16,6 +16,8 @@ _DIRECTIVE = re.compile(rb"^[ \t]*+#[ \t]*+(\w++)((?:[^\n\\]++|\\\r?\n|\\)*+)", 
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 _OBJECT_MACRO = re.compile(rb"\s*(\w+)(?:[ \t]+(\S.*))?$", re.DOTALL)
 _FUNCTION_MACRO = re.compile(rb"\s*(\w+)\(")
+# Of one expression, with all of its parameters named.
+_FORMULA = re.compile(rb"\s*\w+\(([\w\s,]*+)\)(.{1,300})$", re.DOTALL)
 # Code for other vendors' compilers: this tool knows nothing about it.
 _FOREIGN = re.compile(rb"HIP|ROCM|__AMD|MUSA|SYCL")
 _NEVER = re.compile(rb"\s*(?:0|false)\s*$")
@@ -69,12 +71,14 @@ class Guarded:
 class Preprocessed:
     """*text* has the length of the original; *dropped* are the branches that it leaves out.
 
-    *macros* maps object-like macros to their bodies, None where two definitions differ.
+    *macros* maps object-like macros to their bodies, None where two definitions differ; *formulas*
+    those with parameters to the names of these and the body, where it is short.
     """
 
     text: bytes
     macros: dict[str, str | None]
     function_macros: frozenset[str]
+    formulas: dict[str, tuple[tuple[str, ...], str] | None]
     guarded: tuple[Guarded, ...]
     dropped: tuple[tuple[int, int], ...]
 
@@ -92,7 +96,7 @@ def preprocessed(source: bytes, file: str) -> Preprocessed:
     """
     text = bytearray(source)
     macros: dict[str, str | None] = {}
-    functions: set[str] = set()
+    functions: dict[str, tuple[tuple[str, ...], str] | None] = {}
     open_conditionals: list[_Conditional] = []
     conditionals: list[_Conditional] = []
     for match in _DIRECTIVE.finditer(source):
@@ -132,18 +136,34 @@ def preprocessed(source: bytes, file: str) -> Preprocessed:
         text=bytes(text),
         macros=macros,
         function_macros=frozenset(functions),
+        formulas=functions,
         guarded=tuple(_guarded(conditionals)),
         dropped=tuple(dropped),
     )
 
 
-def _define(rest: bytes, macros: dict[str, str | None], functions: set[str]) -> None:
+def _define(
+    rest: bytes,
+    macros: dict[str, str | None],
+    functions: dict[str, tuple[tuple[str, ...], str] | None],
+) -> None:
     if function := _FUNCTION_MACRO.match(rest):
-        functions.add(function[1].decode("ascii", "replace"))
+        name, formula = function[1].decode("ascii", "replace"), _formula(rest)
+        functions[name] = formula if functions.get(name, formula) == formula else None
     elif plain := _OBJECT_MACRO.match(rest):
         name = plain[1].decode("ascii", "replace")
         body = _COMMENT.sub(b"", plain[2] or b"").decode("utf-8", "replace").strip()
         macros[name] = body if macros.get(name, body) == body else None
+
+
+def _formula(rest: bytes) -> tuple[tuple[str, ...], str] | None:
+    """Return the names of the parameters and the body of a macro of one short expression."""
+    match = _FORMULA.match(rest)
+    if match is None or b";" in match[2] or b"{" in match[2]:
+        return None
+    body = _COMMENT.sub(b" ", match[2].replace(b"\\\n", b" ")).decode("ascii", "replace")
+    names = match[1].decode("ascii", "replace").split(",")
+    return tuple(name.strip() for name in names), body.strip()
 
 
 def _drop(text: bytearray, conditionals: list[_Conditional]) -> list[tuple[int, int]]:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.source.array_access import array_access, element_bytes, field_taken, goes_on
+from gpuadvise.advisor.source.array_access import (
+    accesses_of,
+    array_access,
+    element_bytes,
+    field_taken,
+    goes_on,
+)
 from gpuadvise.advisor.source.lane_stride import is_address, is_kernel_with_lanes, lanes_along_x
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.thresholds import number
@@ -85,7 +91,7 @@ def _records(context: RuleContext) -> dict[str, _Record]:
     """Return what is taken of each array whose elements lie as far apart for neighbouring threads at every access."""
     records: dict[str, _Record] = {}
     others: set[str] = set()
-    for access in context.function.nodes("subscript_expression"):
+    for access in accesses_of(context):
         reached = None if is_address(context, access) else array_access(context, access)
         if reached is None:
             continue

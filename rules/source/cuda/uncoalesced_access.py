@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.load_width import WORD
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.source.array_access import (
+    accesses_of,
     array_access,
+    index_of,
     is_loaded_by_address,
     sparse_accesses,
 )
@@ -44,7 +46,7 @@ _LONG_ROW = number(
 )
 # A product or a shift in an index, or in an integer that may become one; not the number of a thread.
 _PRODUCT = re.compile(
-    rb"\[[^\[\];]*(?:\*|<<)[^\[\];]*\]"
+    rb"\[[^\[\];]*(?:\*|<<|\w\([^;\[\]]*,)[^\[\];]*\]|\*\s*\([^;]*\*"
     rb"|\*[ \t]*(?:const\s+|__restrict__\s+)?\w+\s*=[^;=]*\*|\+=[^;=]*\*"
     rb"|\b(?:int|unsigned|long|u?int\w*|auto|\w+_t|const \w+|INDEX\w*)\s+(?:\w+\s*=[^;=,]*,\s*)*\w+"
     rb"\s*=[^;=]*(?:\*(?!\s*(?:block|grid))|<<)"
@@ -62,7 +64,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     if not (context.function.matches(_PRODUCT) or context.function.matches(_FIELD_OF_ELEMENT)):
         return
     reported: set[str] = set()
-    for access in context.function.nodes("subscript_expression"):
+    for access in accesses_of(context):
         if is_address(context, access) and not is_loaded_by_address(context, access):
             continue
         reached = array_access(context, access)
@@ -105,7 +107,7 @@ def _is_walked(context: RuleContext, access: Node) -> bool:
     if update is None or not update.children:
         return False
     counter = context.at(update.children[0])
-    return counter in {context.at(n) for n in context.file.tree.below(access.children[1])}
+    return counter in {context.at(n) for n in context.file.tree.below(index_of(access))}
 
 
 def _may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bool:
