@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.source.diagnostic import Diagnostic, TextEdit
+from gpuadvise.advisor.source.kernel_purpose import is_of_output, is_of_set_up
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.source.variance import LaneStride, Variances
 
@@ -36,6 +37,11 @@ _REACHING = frozenset(
 _MORE = re.compile(rb"//|/\*|\\\r?\n|\n[ \t]*#")
 _MOST_LOOPS = 1000  # whose assignments are remembered
 _MOST_NAMES = 4  # that lead to each other
+# Of speed alone: where a kernel runs once, they are of little weight.
+_OF_SPEED = frozenset(
+    ("accumulators-in-memory", "general-math-functions", "implicit-double", "integer-division", "interleaved-records",
+     "invariant-divisors", "repeated-loads", "slow-math", "tiny-blocks", "uncoalesced-access", "unsigned-loop-counters")
+)  # fmt: skip
 # Longest piece of source that a diagnostic repeats.
 _SHOWN = 160
 
@@ -212,8 +218,16 @@ class RuleContext:
             kernel=self.function.name,
             edits=() if any(self._holds_more(edit) for edit in edits) else edits,
             detail=detail,
-            minor=minor,
+            minor=minor or (rule in _OF_SPEED and self.is_of_set_up),
         )
+
+    @property
+    def is_of_set_up(self) -> bool:
+        """Whether names say that this code sets something up, or prints it, which programs do seldom."""
+        if not self.function.on_device:
+            return False
+        words = self.function.name, self.file.text.file.rpartition("/")[2].rpartition(".")[0]
+        return any(map(is_of_set_up, words)) or is_of_output(self.function.name)
 
     def _holds_more(self, edit: TextEdit) -> bool:
         """Whether *edit* would take away more than code: a comment, a directive, a joined line."""

@@ -30,6 +30,7 @@ _WARP_VOTES = frozenset(
         "__activemask",
     ]
 )
+_SIZES = frozenset(("size", "stride", "numel", "dim"))
 _PURE = frozenset(
     ["min", "max", "abs", "fminf", "fmaxf", "fabsf", "int", "float", "unsigned", "bool"]
 )
@@ -224,6 +225,8 @@ class Variances:
             return Variance.UNIFORM
         if name in _WARP_VOTES:
             return Variance.WARP
+        if name in _SIZES and self._is_of_parameter(node):
+            return Variance.UNIFORM
         if name == "thread_rank" and self._on_block(node):
             return Variance.LANE
         first = node.children[0].kind if node.children else ""
@@ -231,6 +234,16 @@ class Variances:
             arguments = self._file.arguments(node)
             return max((self.of(a, depth + 1) for a in arguments), default=Variance.UNIFORM)
         return Variance.UNKNOWN
+
+    def _is_of_parameter(self, call: Node) -> bool:
+        """Whether *call* is like ``tensor.size(1)``, of a tensor that the kernel is given."""
+        called = call.children[0]
+        if called.kind != "field_expression" or called.children[0].kind != "identifier":
+            return False
+        arguments = self._file.arguments(call)
+        return self._of_name(called.children[0]) is Variance.UNIFORM and all(
+            argument.kind == "number_literal" for argument in arguments
+        )
 
     def _on_block(self, call: Node) -> bool:
         base = call.children[0].children[0] if call.children and call.children[0].children else None

@@ -5,28 +5,29 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.load_width import WORD
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.source.array_access import (
     accesses_of,
     array_access,
-    index_of,
     is_loaded_by_address,
     sparse_accesses,
 )
 from gpuadvise.advisor.source.lane_stride import (
-    ELEMENT_BYTES,
-    compared_lengths,
     is_address,
     is_kernel_with_lanes,
-    is_of_dimensions,
     is_of_steps,
     lanes_along_x,
-    shortest_launched,
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes, reached_by_few_lanes
-from gpuadvise.advisor.source.tree import LOOPS
-from gpuadvise.advisor.thresholds import number
+from gpuadvise.advisor.source.row_walks import (
+    is_beside_loops,
+    is_of_little_weight,
+    is_row_apart,
+    is_walked,
+    may_be_narrow,
+    runs_of_lanes,
+)
+from gpuadvise.advisor.source.tensor_rows import ACCESSOR, tensor_elements
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import FEWEST_LANES, SPARSE
 
@@ -35,15 +36,9 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
-    from gpuadvise.advisor.source.tree import Node
+    from gpuadvise.advisor.source.tensor_rows import TensorElement
     from gpuadvise.advisor.source.variance import LaneStride
 
-_LONG_ROW = number(
-    128,
-    "row that L1 does not keep until all of it is used",
-    "bytes",
-    "our judgement: 32 lanes of 32 warps have 128 KiB of them",
-)
 # A product or a shift in an index, or in an integer that may become one; not the number of a thread.
 _PRODUCT = re.compile(
     rb"\[[^\[\];]*(?:\*|<<|\w\([^;\[\]]*,)[^\[\];]*\]|\*\s*\([^;]*\*"
@@ -52,8 +47,6 @@ _PRODUCT = re.compile(
     rb"\s*=[^;=]*(?:\*(?!\s*(?:block|grid))|<<)"
 )
 _MULTIPLE = re.compile(rb"\*\s*[\dA-Z]|[\dA-Z]\s*\*|<<")
-# How many numbers a point has is called so: two or three, perhaps.
-_COORDINATES = re.compile(r"(?:\w*_)?(?:dims?|D|ndims?|coords?)")
 _FIELD_OF_ELEMENT = re.compile(rb"\]\s*\.")
 
 
@@ -61,6 +54,9 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Arrays in global memory of which neighbouring threads take elements a row apart; one per array."""
     if not is_kernel_with_lanes(context):
         return
+    if context.file.says(ACCESSOR):
+        yield from _rows_of_tensors(context)
+    yield from _runs(context)
     if not (context.function.matches(_PRODUCT) or context.function.matches(_FIELD_OF_ELEMENT)):
         return
     reported: set[str] = set()
@@ -71,54 +67,70 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if reached is None or reached.parameter.name in reported:
             continue
         name, stride = reached.parameter.name, reached.stride
-        if not _is_row_apart(context, stride, reached.parameter.type):
+        if not is_row_apart(context, stride, reached.parameter.type):
             continue
         if reached_by_elected_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
             continue
         few = reached_by_few_lanes(context, access)
-        if few and not _is_walked(context, access):
+        if few and not is_walked(context, access):
             continue
         reported.add(name)
-        narrow = _may_be_narrow(context, access, stride)
+        narrow = may_be_narrow(context, access, stride)
         yield context.diagnostic(
             "uncoalesced-access", access,
             f"Neighbouring threads access elements of {name} that are {_distance(stride)} apart"
             f"{' unless blocks are one thread wide' if narrow else ''}: {_cost(stride)}",
             "Let threadIdx.x run along the fastest index: exchange rows and columns in the layout or among the threads, or "
             "load the rows into shared memory with neighbouring threads on neighbouring elements.",
-            stride=_distance(stride), minor=narrow or few or is_of_steps(stride) or _is_of_little_weight(context, access, stride),
+            stride=_distance(stride), minor=narrow or few or is_of_steps(stride) or is_of_little_weight(context, access, stride),
         )  # fmt: skip
     if context.function.matches(_FIELD_OF_ELEMENT) or context.function.matches(_MULTIPLE):
         yield from _parts_of_elements(context, reported)
 
 
-def _is_of_little_weight(context: RuleContext, access: Node, stride: LaneStride) -> bool:
-    """Whether the row may be short, as of the coordinates of a point, or the kernel has deeper loops than around *access*."""
-    if stride.factors and all(map(_COORDINATES.fullmatch, stride.factors)):
-        return True
-    deepest = max(map(context.loops_around, context.function.nodes(*LOOPS)), default=-1)
-    return context.loops_around(access) < deepest + 1
+def _rows_of_tensors(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find tensors of which each lane takes elements in a row of its own; one finding per tensor."""
+    elements = tensor_elements(context)
+    mixed = {
+        e.array.name for e in elements if not e.is_in_rows_of_lanes or _is_of_record(context, e)
+    }
+    reported: set[str] = set()
+    for element in elements:
+        name = element.array.name
+        if name in mixed or name in reported or lanes_along_x(context) < FEWEST_LANES:
+            continue
+        if reached_by_elected_lanes(context, element.node):
+            continue
+        reported.add(name)
+        index = element.indices[element.lanes or 0]
+        yield context.diagnostic(
+            "uncoalesced-access", element.node,
+            f"Neighbouring threads have neighbouring values of {context.at(index)}, which is not the last index of {name}: their elements "
+            "are a row or more apart, unless the tensor was transposed before.",
+            "Let threadIdx.x run along the last index: exchange the dimensions in the layout, or the order in which the number of the "
+            "thread is taken apart.",
+            minor=is_beside_loops(context, element.node),
+        )  # fmt: skip
 
 
-def _is_walked(context: RuleContext, access: Node) -> bool:
-    """Whether a loop counts the elements that *access* reaches: then a lane that is alone there takes many."""
-    loop = context.loop_around(access)
-    update = loop.part("update") if loop is not None else None
-    if update is None or not update.children:
-        return False
-    counter = context.at(update.children[0])
-    return counter in {context.at(n) for n in context.file.tree.below(index_of(access))}
+def _is_of_record(context: RuleContext, element: TensorElement) -> bool:
+    """Whether the last index is a number: rows are records of a few elements, perhaps."""
+    return context.file.is_constant(element.indices[-1], context.function)
 
 
-def _may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bool:
-    """Whether threads along y may be the neighbours: they take the elements side by side, and no launch is seen."""
-    if context.launches.widths(context.function.name) or not context.function.says(b"threadIdx.y"):
-        return False
-    indices = (context.file.variable(name, access, context.function) for name in stride.rest)
-    return any(
-        i is not None and i.value is not None and "threadIdx.y" in context.at(i.value)
-        for i in indices
-    )
+def _runs(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find the first array of which each lane walks a run that begins where an offset of its own says."""
+    for access, array, begin in runs_of_lanes(context):
+        if reached_by_elected_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
+            continue
+        yield context.diagnostic(
+            "uncoalesced-access", access,
+            f"Each thread walks a run of {array.name} that begins at {context.at(begin)}: neighbouring threads load from places as far "
+            "apart as their runs are long.",
+            "Let the lanes of a warp share a run, or a part of one of 4 to 16 lanes where runs are short, and add up by __shfl_down_sync().",
+            minor=True,
+        )  # fmt: skip
+        return
 
 
 def _parts_of_elements(context: RuleContext, reported: set[str]) -> Iterator[Diagnostic]:
@@ -137,28 +149,6 @@ def _parts_of_elements(context: RuleContext, reported: set[str]) -> Iterator[Dia
             "Let neighbouring threads take neighbouring elements: store the ones that are used side by side.",
             stride=f"{sparse.apart} bytes",
         )  # fmt: skip
-
-
-def _is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:
-    """Whether the lanes surely are a long row apart, or one whose length the kernel is given.
-
-    A factor is the length of a row where the rest of the index is compared with it, or is a row number
-    for it elsewhere, as in a transpose: a step of a convolution or of a vector may be one.
-    """
-    size = ELEMENT_BYTES.get(kind.rstrip("*"), 0)
-    if not stride.factors:
-        return abs(stride.number) * size >= _LONG_ROW
-    launched = shortest_launched(context, stride)
-    if launched is not None and launched * (size or WORD) < _LONG_ROW:
-        return False
-    rows = {*stride.factors, "*".join(sorted("*".join(stride.factors).split("*")))}
-    rows |= {
-        term for factor in stride.factors if "+" in factor for term in re.split(r"[+()]", factor)
-    }
-    compared = compared_lengths(context)
-    return is_of_dimensions(context, stride) or any(
-        not compared.get(row, frozenset()).isdisjoint(stride.rest) for row in rows
-    )
 
 
 def _distance(stride: LaneStride) -> str:

@@ -383,3 +383,71 @@ __global__ void rows_of_three_and_more(float *out, const float *x, int n, int fe
   int base = i * (3 + features);
   for (int j = 0; j < features; ++j) out[base + 3 + j] = x[j];  // expect: uncoalesced-access
 }
+#define AT(i, j, k, nx, ny) ((k) * (nx) * (ny) + (i) * (ny) + (j))
+#define ROWS(row, column) ((row) * (width) + (column))
+__global__ void by_a_macro(float *out, int nx, int ny, int nz) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int j = blockIdx.y, k = blockIdx.z;
+  if (i < nx && j < ny && k < nz) out[AT(i, j, k, nx, ny)] = 1;  // expect: uncoalesced-access
+}
+__global__ void by_a_macro_in_order(float *out, int nx, int ny, int nz) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  int i = blockIdx.y, k = blockIdx.z;
+  if (i < nx && j < ny && k < nz) out[AT(i, j, k, nx, ny)] = 1;
+}
+__global__ void by_a_macro_with_a_name(float *out, int width, int height) {
+  int y = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int x = 0; x < width; ++x)
+    if (y < height) out[ROWS(y, x)] *= 2;  // expect: uncoalesced-access
+}
+__global__ void by_an_address(float *out, const float *a, int rows, int columns) {
+  int row;
+  row = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  if (row < rows)
+    for (int k = 0; k < columns; ++k) sum += *(a + row * columns + k);  // expect: uncoalesced-access
+  out[row] = sum;
+}
+__global__ void of_a_tensor(torch::PackedTensorAccessor32<float, 3, torch::RestrictPtrTraits> x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < x.size(2); ++k) x[blockIdx.y][i][k] = 1;  // expect: uncoalesced-access
+}
+__global__ void of_a_tensor_taken_apart(torch::PackedTensorAccessor32<float, 3, torch::RestrictPtrTraits> x) {
+  int n = blockIdx.x * blockDim.x + threadIdx.x;
+  const int h = x.size(1), w = x.size(2);
+  const int i = n % h; n /= h;
+  const int j = n % w; n /= w;
+  x[n][i][j] = 1;  // expect: uncoalesced-access
+}
+__global__ void of_a_tensor_in_order(torch::PackedTensorAccessor32<float, 3, torch::RestrictPtrTraits> x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < x.size(1); ++k) x[blockIdx.y][k][i] = 1;
+}
+__global__ void points_of_a_tensor(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  x[i][0] = x[i][1] + x[i][2];
+}
+__global__ void compressed_rows(float *y, const int *first, const int *at, const float *a, const float *x, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n) return;
+  float sum = 0;
+  for (int k = first[row]; k < first[row + 1]; ++k) sum += a[k] * x[at[k]];  // expect: uncoalesced-access
+  y[row] = sum;
+}
+__global__ void compressed_rows_of_blocks(float *y, const int *first, const int *at, const float *a, const float *x) {
+  float sum = 0;
+  for (int k = first[blockIdx.x] + threadIdx.x; k < first[blockIdx.x + 1]; k += blockDim.x) sum += a[k] * x[at[k]];
+  y[blockIdx.x] = sum;
+}
+__global__ void samples_of_a_ray(float *out, const float *x, const int *first, const int *count, int n) {
+  int ray = blockIdx.x * blockDim.x + threadIdx.x;
+  if (ray >= n) return;
+  int begin = first[ray], samples = count[ray];
+  x += begin;
+  float sum = 0;
+  for (int k = 0; k < samples; ++k) {
+    sum += x[0];  // expect: uncoalesced-access
+    x++;
+  }
+  out[ray] = sum;
+}
