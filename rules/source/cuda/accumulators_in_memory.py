@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.array_access import array_access
 from gpuadvise.advisor.source.lane_stride import is_made_of_thread
+from gpuadvise.advisor.source.memory_updates import (
+    is_update,
+    overlapping_updates,
+    stores_of,
+    updated_again,
+)
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.tree import Node
 
 _UPDATING = re.compile(rb"\]\s*[-+*|&^]?=")
-_UPDATES = frozenset(("+=", "-=", "*=", "|=", "&=", "^="))
 _BARRIERS = re.compile(rb"__sync|\bsync\(|barrier")
 
 
@@ -32,10 +37,11 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         _UPDATING
     ):
         return
+    yield from _stored_and_updated(context)
     reported: set[tuple[int, str]] = set()
     for update in context.function.nodes("assignment_expression"):
         target = update.children[0]
-        if target.kind != "subscript_expression" or not _is_update(context, update):
+        if target.kind != "subscript_expression" or not is_update(context, update):
             continue
         loop = context.loop_around(update)
         if loop is None or (loop.index, context.at(target)) in reported:
@@ -66,6 +72,33 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
+def _stored_and_updated(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find elements that a thread stores and then loads to update them, or that several iterations update; one per array."""
+    stores = stores_of(context)
+    reported: set[str] = set()
+    for first, again in updated_again(context, stores):
+        if again.array.name in reported:
+            continue
+        reported.add(again.array.name)
+        yield context.diagnostic(
+            "accumulators-in-memory", again.node,
+            f"{again.words} was stored in line {context.file.text.line(first.node.start)}, and is loaded and stored again: a store to another "
+            "array stands between, which may reach it, so no register holds it.",
+            "Compute it in a local variable, and store it once.", minor=True,
+        )  # fmt: skip
+    for first, again in overlapping_updates(context, stores):
+        if again.array.name in reported:
+            continue
+        reported.add(again.array.name)
+        yield context.diagnostic(
+            "accumulators-in-memory", again.node,
+            f"Iterations of the loop update elements of {again.array.name} that others update as well ({first.words} and {again.words}): each "
+            "element is loaded and stored several times.",
+            "Let a loop over the elements compute each of them whole in a register, from all that goes into it, and store it once.",
+            minor=True,
+        )  # fmt: skip
+
+
 def _array_of(context: RuleContext, access: Node) -> Variable | None:
     """Return the array of the caller, or in shared memory, of which *access* takes an element."""
     reached = array_access(context, access)
@@ -83,21 +116,6 @@ def _is_private(context: RuleContext, target: Node, loop: Node) -> bool:
     content = context.file.text.content
     return is_made_of_thread(context, target.children[1]) and not _BARRIERS.search(
         content, loop.start, loop.end
-    )
-
-
-def _is_update(context: RuleContext, update: Node) -> bool:
-    """Whether *update* computes with what it writes to."""
-    operator = context.file.operator(update)
-    if operator in _UPDATES:
-        return True
-    if len(update.children) != 2:  # what the parser could not follow
-        return False
-    target, value = update.children
-    words = context.at(target)
-    return operator == "=" and any(
-        node.kind == "subscript_expression" and context.at(node) == words
-        for node in context.file.tree.below(value)
     )
 
 

@@ -117,3 +117,50 @@ __global__ void tree_of_sums(float *out, const float *x) {
   for (int s = 128; s > 0; s /= 2) sums[threadIdx.x] += sums[threadIdx.x + s];
   out[0] = sums[0];
 }
+__global__ void least_so_far(float *least, const float *x, int n) {
+  int i = threadIdx.x;
+  for (int k = 0; k < n; ++k)
+    if (x[k * 32 + i] < least[i]) least[i] = x[k * 32 + i];  // expect: accumulators-in-memory
+}
+__global__ void stored_and_updated(float *a, float *b, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  a[i] = x[i];
+  b[i] = 2 * x[i];
+  a[i] += x[i + n];  // expect: accumulators-in-memory
+}
+__global__ void updated_at_once(float *a, float *b, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  a[i] = x[i] + x[i + n];
+  b[i] = 2 * x[i];
+}
+__global__ void behind_a_barrier(float *a, float *b, const float *x, int n) {
+  int i = threadIdx.x;
+  a[i] = x[i];
+  b[i] = 2 * x[i];
+  __syncthreads();
+  a[i] += b[i + 1];
+}
+__global__ void of_two_branches(float *a, float *b, const float *x, int n) {
+  int i = threadIdx.x;
+  if (i < n) { a[i] = x[i]; b[i] = 1; } else { a[i] += x[i]; }
+}
+__global__ void at_another_place(float *a, float *b, const float *x, int n) {
+  int i = threadIdx.x;
+  a[i] = x[i];
+  b[i] = 1;
+  i += n;
+  a[i] += x[i];
+}
+__global__ void overlapping(float *out, const float *x, int n) {
+  int lane = threadIdx.x;
+  for (int k = 1; k < n; ++k) {
+    out[k] += x[k * n + lane];
+  }
+}
+__global__ void windows_of_tensors(torch::PackedTensorAccessor32<float, 3, torch::RestrictPtrTraits> out, const float *x, int n) {
+  int at = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = 0; i < n; ++i) {
+    out[0][i][at] += x[i];
+    if (i > 0) out[0][i - 1][at] += 2 * x[i];  // expect: accumulators-in-memory
+  }
+}
