@@ -218,4 +218,11 @@ def is_in_shared_memory(context: RuleContext, address: Node) -> bool:
     """Whether *address* is in shared memory, or of no array of the caller as far as the file says."""
     words = context.root_name(address).lstrip("&")
     variable = context.file.variable(words, address, context.function)
+    for _ in range(_DEEPEST):
+        if variable is None or variable.parameter or variable.shared or variable.value is None:
+            break
+        if "*" not in variable.type or context.changes(variable):
+            break
+        words = context.root_name(bare(variable.value)).lstrip("&")
+        variable = context.file.variable(words, variable.value, context.function)
     return variable is None or variable.shared or not variable.parameter

@@ -110,6 +110,7 @@ _MODULES = (
     "cuda.invariant_divisors",
     "cuda.printing_kernels",
     "cuda.accumulators_in_memory",
+    "cuda.atomics_in_loops",
     "cuda.repeated_loads",
     "cuda.serial_reductions",
     "cuda.barriers_in_reductions",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CUDA_RULES = (
     "accumulators-in-memory",
     "atomic-contention",
+    "atomics-in-loops",
     "bank-conflicts",
     "barriers-in-reductions",
     "blocking-copies",
