@@ -155,6 +155,8 @@ _FLOAT_MATH = frozenset(
         "lgammaf",
     ]
 )
+# What PyTorch hands to kernels: the type of the elements, and the number of dimensions.
+_TENSOR = re.compile(r"TensorAccessor(?:32|64)?\s*<\s*([\w:]+)\s*,\s*(\d)\b")
 _CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
 
 
@@ -559,7 +561,22 @@ class CudaFile:
 
     def _type_of_subscript(self, node: Node, function: SourceFunction | None, depth: int) -> str:
         inner = self._type_of_inner(node, function, depth)
+        if inner == UNKNOWN and self.says(b"TensorAccessor"):
+            return self._type_in_tensor(node, function)
         return inner[:-1] if inner.endswith("*") else UNKNOWN
+
+    def _type_in_tensor(self, element: Node, function: SourceFunction | None) -> str:
+        """Return the type of an element of a tensor of PyTorch, with an index for each dimension."""
+        indices, base = 0, element
+        while base.kind == "subscript_expression" and len(base.children) == 2:
+            indices, base = indices + len(base.children[1].children), base.children[0]
+        tensor = self.variable(self.at(base), base, function) if base.kind == "identifier" else None
+        named = _TENSOR.search(tensor.written) if tensor is not None else None
+        if named is None or int(named[2]) != indices:
+            return UNKNOWN
+        if named[1] in self.as_float:
+            return "float"
+        return named_type(named[1], self.names)
 
     def _type_of_cast(self, node: Node, function: SourceFunction | None, _depth: int) -> str:
         return self.written_type(node.children[0], function) if node.children else UNKNOWN

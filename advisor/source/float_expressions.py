@@ -20,7 +20,8 @@ _TWO_ARGUMENTS = frozenset(["pow", "fmax", "fmin", "max", "min", "fmod", "atan2"
 # Functions of one number whose double version a double argument picks, however many floats are in it.
 _ONE_ARGUMENT = frozenset(
     ("sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
-     "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "erf")
+     "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "erf", "abs", "fabs", "floor", "ceil", "round", "trunc",
+     "rint")
 )  # fmt: skip
 _LARGEST_FLOAT = 3.4028234663852886e38
 # Conversions and makers of vectors, all of whose parameters are floats.
@@ -197,9 +198,23 @@ def ends_as_float(context: RuleContext, top: Node) -> bool:
     if above.kind == "argument_list" and above.parent is not None:
         call = above.parent
         name = context.file.callee(call)
-        if _FLOAT_PARAMETER.match(name):
+        if _FLOAT_PARAMETER.match(name) or _takes_float(context, call, top):
             return True
         return name.endswith("f") and context.type_of(call) == "float"
     if above.kind == "cast_expression":
         return context.type_of(above) in ("float", *INTEGERS)
     return False
+
+
+def _takes_float(context: RuleContext, call: Node, argument: Node) -> bool:
+    """Whether *call* is of the only function of that name in the file, whose parameter for *argument* is a float or an integer."""
+    called = context.file.called(context.file.callee(call))
+    arguments = context.file.arguments(call)
+    if len(called) != 1 or len(called[0].parameters) != len(arguments):
+        return False
+    kinds = {
+        parameter.type
+        for parameter, given in zip(called[0].parameters, arguments, strict=True)
+        if given is argument
+    }
+    return not kinds.isdisjoint(("float", *INTEGERS))

@@ -12,7 +12,7 @@ from gpuadvise.advisor.source.atomic_address import (
     is_indexed_by_byte,
     is_one_address,
 )
-from gpuadvise.advisor.source.divergence import conditions_of
+from gpuadvise.advisor.source.divergence import conditions_of, is_shared_by_warp
 from gpuadvise.advisor.source.lane_stride import is_kernel_with_lanes
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
@@ -51,12 +51,15 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     reported: set[str] = set()
     for call in context.calls(*_ATOMICS):
         arguments = context.file.arguments(call)
-        # A value that comes back tells the threads apart, and constants the compiler adds up by itself.
-        if len(arguments) < 2 or call.parent is None or call.parent.kind != "expression_statement":
+        if len(arguments) < 2 or call.parent is None:
             continue
         address = bare(arguments[0])
         name = context.root_name(address).lstrip("&")
         if name in reported:
+            continue
+        # A value that comes back tells the threads apart, and constants the compiler adds up by itself.
+        if call.parent.kind != "expression_statement":
+            yield from _of_places(context, call, address, reported)
             continue
         if is_in_shared_memory(context, address):
             yield from _in_shared_memory(context, call, address, reported)
@@ -97,6 +100,25 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "partial sums that a second kernel adds up.",
                 minor=True,
             )  # fmt: skip
+
+
+def _of_places(
+    context: RuleContext, call: Node, address: Node, reported: set[str]
+) -> Iterator[Diagnostic]:
+    """Find an atomic that gives each thread places in one array, as many as it asks for."""
+    count = bare(context.file.arguments(call)[1])
+    if context.file.is_constant(count, context.function) or not is_one_address(context, address):
+        return
+    if is_shared_by_warp(context, count) or reached_by_elected_lanes(context, call):
+        return
+    reported.add(context.root_name(address).lstrip("&"))
+    yield context.diagnostic(
+        "atomic-contention", call,
+        f"All threads of a block update one element of {context.root_name(address).lstrip('&')}, one after the other, and wait for what "
+        "was there.",
+        "Let a warp take places for all of its lanes at once: a scan of the counts by __shfl_up_sync(), one atomic by the last lane, and "
+        "__shfl_sync() of what it got.",
+    )  # fmt: skip
 
 
 def _in_shared_memory(

@@ -62,8 +62,9 @@ def _generic_types(context: RuleContext) -> frozenset[str]:
 
 
 def _literals(context: RuleContext) -> Iterator[Diagnostic]:
-    """Find double literals in float expressions; in those of types that are left open, the first of a function."""
+    """Find double literals in float expressions; in those of types that are left open, the first in loops and the first outside."""
     generic = and_list(sorted(context.file.as_float))
+    reported: set[bool] = set()
     for literal in context.function.nodes("number_literal"):
         words = context.at(literal)
         if ("." not in words and "e" not in words.lower()) or words[:2] in ("0x", "0X"):
@@ -77,13 +78,17 @@ def _literals(context: RuleContext) -> Iterator[Diagnostic]:
             and not folds_to_float(context, top, literal)
         ):
             if generic:
+                in_loop = context.loop_around(literal) is not None
+                if in_loop in reported:
+                    continue
+                reported.add(in_loop)
                 yield context.diagnostic(
                     "implicit-double", literal,
                     f"Where {generic} is float, {words} makes the compiler convert and compute in double precision.",
                     f"Write {words}f, which a double takes just as well where it holds the number exactly, or convert it to {generic}.",
                     minor=True,
                 )  # fmt: skip
-                return
+                continue
             edit = TextEdit(start=literal.end, end=literal.end, text="f")
             yield context.diagnostic(
                 "implicit-double",

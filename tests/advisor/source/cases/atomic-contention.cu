@@ -47,7 +47,7 @@ __global__ void one_per_warp(float *sum, const float *x, int n) {
 __global__ void place_in_a_list(int *count, int *list, const int *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
-    int at = atomicAdd(count, x[i]);
+    int at = atomicAdd(count, x[i]);  // expect: atomic-contention
     list[at] = i;
   }
 }
@@ -216,4 +216,16 @@ __global__ void sums_of_rows(float *total, const float *x, int n) {
   float sum = threadIdx.x < n ? x[blockIdx.x * n + threadIdx.x] : 0;
   for (int step = 16; step > 0; step >>= 1) sum += __shfl_down_sync(0xffffffff, sum, step);
   if (threadIdx.x == 0) atomicAdd(&total[blockIdx.x], sum);
+}
+__global__ void places_of_a_ray(int *counter, int *first, const float *length, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int samples = 0;
+  for (float t = 0; t < length[i]; t += 1) samples++;
+  int place = atomicAdd(counter, samples);  // expect: atomic-contention
+  first[i] = place;
+}
+__global__ void one_place_each(int *counter, int *first, const float *x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x[i] > 0) first[atomicAdd(counter, 1)] = i;
 }
