@@ -38,12 +38,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield from _doubles_in_loops(context)
     if not function.on_device or not (function.matches(_POINT) or function.matches(_EXPONENT)):
         return
-    yield from _literals(context)
+    known: set[int] = set()
+    yield from _literals(context, known)
     generic = _generic_types(context)
     if generic:
         context.file.as_float = generic
         try:
-            yield from _literals(context)
+            yield from _literals(context, known)
         finally:
             context.file.as_float = frozenset()
 
@@ -61,15 +62,18 @@ def _generic_types(context: RuleContext) -> frozenset[str]:
     )
 
 
-def _literals(context: RuleContext) -> Iterator[Diagnostic]:
-    """Find double literals in float expressions; in those of types that are left open, the first in loops and the first outside."""
+def _literals(context: RuleContext, known: set[int]) -> Iterator[Diagnostic]:
+    """Find double literals in float expressions; in those of types that are left open, the first in loops and the first outside.
+
+    Those in *known* were found before.
+    """
     generic = and_list(sorted(context.file.as_float))
     reported: set[bool] = set()
     for literal in context.function.nodes("number_literal"):
         words = context.at(literal)
         if ("." not in words and "e" not in words.lower()) or words[:2] in ("0x", "0X"):
             continue
-        if literal_type(words) != "double":
+        if literal_type(words) != "double" or literal.index in known:
             continue
         top = whole_expression(context, literal)
         if (
@@ -89,6 +93,7 @@ def _literals(context: RuleContext) -> Iterator[Diagnostic]:
                     minor=True,
                 )  # fmt: skip
                 continue
+            known.add(literal.index)
             edit = TextEdit(start=literal.end, end=literal.end, text="f")
             yield context.diagnostic(
                 "implicit-double",

@@ -179,3 +179,25 @@ __global__ void sum_in_double(float *x, int n) {
   for (int k = 0; k < n; ++k) sum += x[k] * rate;
   x[threadIdx.x] = sum;
 }
+__device__ float limited(const float x, const float least, const float most) { return fminf(most, fmaxf(x, least)); }
+__global__ void handed_to_a_function(float *out, const float *x, unsigned int n) {
+  float v = x[threadIdx.x];
+  out[threadIdx.x] = limited(0.5 * (v + 1) * n, 0.0f, 1.0f);  // expect: implicit-double
+}
+__global__ void distances(float *out, const float *x, float limit) {
+  float a = x[threadIdx.x], b = x[threadIdx.x + 1];
+  if (abs(1.0 / a - b) < limit) out[threadIdx.x] = 1;  // expect: implicit-double
+}
+__global__ void of_a_tensor(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> w, float *out) {
+  float v = .001 * w[0][threadIdx.x];  // expect: implicit-double
+  out[threadIdx.x] = v;
+}
+template <typename T> __global__ void in_a_loop_too(T *out, const T *x, int width) {
+  T sum = x[threadIdx.x] - 0.1;  // expect: implicit-double
+  for (int i = 0; i < width; ++i) {
+    T w = x[i];
+    w = min(max(w, 0.), width - 1.);  // expect: implicit-double
+    sum += w;
+  }
+  out[threadIdx.x] = sum;
+}
