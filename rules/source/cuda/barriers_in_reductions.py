@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.source.reduction_trees import halved_in, is_tree, tree_of_caller
+from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 _FEWEST_STEPS = number(
     3, "written steps of less than a warp with a barrier each, at least", "", "our judgement"
 )
-_HALVES = re.compile(r"\b(\w+)\s*(?:>>=\s*1\b|/=\s*2\b|=[^=;]*?(?:>>\s*1\b|/\s*2\b))")
 _BARRIER_WORDS = frozenset((b"__syncthreads", b"sync"))
 _BARRIER = re.compile(rb"\b__syncthreads\s*\(|\bsync\s*\(")
 _ACTION = (
@@ -39,11 +40,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         return
     if not function.matches(_BARRIER):
         return
+    if function.place is ExecutionSpace.KERNEL:
+        yield from _in_global_memory(context)
     for loop in function.nodes(*LOOPS):
         if not _BARRIER.search(context.file.text.content, loop.start, loop.end):
             continue
-        halved = {match[1] for match in _HALVES.finditer(context.at(loop))}
-        if any(_ends_in_a_warp(context, loop, n) and _is_tree(context, loop, n) for n in halved):
+        halved = halved_in(context, loop)
+        if any(_ends_in_a_warp(context, loop, n) and is_tree(context, loop, n) for n in halved):
             body = loop.part("body")
             yield context.diagnostic(
                 "barriers-in-reductions", loop,
@@ -72,38 +75,23 @@ def _ends_in_a_warp(context: RuleContext, loop: Node, counter: str) -> bool:
     return context.at(side) == counter and last is not None and last <= 1
 
 
-def _is_tree(context: RuleContext, loop: Node, counter: str) -> bool:
-    """Whether *loop* joins each element of a shared array with the one *counter* further on."""
-    steps = {counter} | {
-        context.at(node.children[0])
-        for node in context.file.tree.inside(loop, "init_declarator")
-        if counter in re.findall(r"\w+", context.at(node.children[-1]))
-    }
-    elements = context.file.tree.inside(loop, "subscript_expression")
-    for change in context.file.tree.inside(loop, "assignment_expression"):
-        target = change.children[0]
-        if target.kind != "subscript_expression" or not _is_shared(context, target):
+def _in_global_memory(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find the first tree with barriers over an array of the caller's."""
+    for loop in context.function.nodes(*LOOPS):
+        if not _BARRIER.search(context.file.text.content, loop.start, loop.end):
             continue
-        own = "".join(context.at(target).split())
-        if any(_is_further_on(context, e, own, steps) for e in elements):
-            return True
-    return False
-
-
-def _is_further_on(context: RuleContext, element: Node, own: str, steps: set[str]) -> bool:
-    """Whether *element* is *own* with one of *steps* added to its index."""
-    words = "".join(context.at(element).split())
-    return any(words == f"{own[:-1]}+{s}]" or words == own.replace("[", f"[{s}+", 1) for s in steps)
-
-
-def _is_shared(context: RuleContext, element: Node) -> bool:
-    """Whether *element* lies in an array of shared memory, or is reached by a pointer into one."""
-    base = bare(element.children[0])
-    array = context.file.variable(context.at(base), base, context.function)
-    if array is not None and not array.shared and array.value is not None and "*" in array.type:
-        name = context.root_name(array.value)
-        array = context.file.variable(name, array.value, context.function)
-    return array is not None and array.shared
+        array = tree_of_caller(context, loop)
+        if array is not None:
+            body = loop.part("body")
+            yield context.diagnostic(
+                    "barriers-in-reductions", loop,
+                    f"This tree runs over {array.name} in global memory, and a barrier orders the threads of one block alone: each step loads "
+                    "and stores there, and blocks that work on the same elements disturb each other.",
+                    "Let each block add up its part in registers and shared memory, write one sum, and add these up by a second launch or an "
+                    "atomic; or call cub::DeviceReduce.",
+                    end=loop.end if body is None else body.start,
+                )  # fmt: skip
+            return
 
 
 def _written_out(context: RuleContext) -> Iterator[Diagnostic]:
@@ -133,7 +121,13 @@ def _elected(context: RuleContext, branch: Node) -> int | None:
     if condition is None or not condition.children:
         return None
     condition = bare(condition.children[-1])
-    if condition.kind != "binary_expression" or context.file.operator(condition) != "<":
+    if condition.kind != "binary_expression" or len(condition.children) != 2:
+        return None
+    if context.file.operator(condition) == "&&":  # with what the compiler knows of the block
+        known, condition = map(bare, condition.children)
+        if "threadIdx" in context.at(known) or condition.kind != "binary_expression":
+            return None
+    if context.file.operator(condition) != "<":
         return None
     side, bound = condition.children
     threads = context.constant(bound)

@@ -105,7 +105,7 @@ __global__ void scan_by_doubling(float *x) {
   }
 }
 __global__ void in_global_memory(float *x) {
-  for (int s = N / 2; s > 0; s >>= 1) {
+  for (int s = N / 2; s > 0; s >>= 1) {  // expect: barriers-in-reductions
     if (threadIdx.x < s) x[threadIdx.x] += x[threadIdx.x + s];
     __syncthreads();
   }
@@ -153,4 +153,21 @@ __device__ void unknown_end(float *out, int last) {
     if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
     __syncthreads();
   }
+}
+__device__ void of_whatever_memory(float *x) {
+  for (int s = N / 2; s > 0; s >>= 1) {
+    if (threadIdx.x < s) x[threadIdx.x] += x[threadIdx.x + s];
+    __syncthreads();
+  }
+}
+template <int block> __global__ void with_what_is_known(float *out, float sum) {
+  __shared__ float part[block];
+  int tid = threadIdx.x;
+  if ((block >= 32) && (tid < 16)) part[tid] = sum = sum + part[tid + 16];  // expect: barriers-in-reductions
+  __syncthreads();
+  if ((block >= 16) && (tid < 8)) part[tid] = sum = sum + part[tid + 8];
+  __syncthreads();
+  if ((block >= 8) && (tid < 4)) part[tid] = sum = sum + part[tid + 4];
+  __syncthreads();
+  out[0] = sum;
 }
