@@ -115,6 +115,7 @@ _MODULES = (
     "cuda.serial_reductions",
     "cuda.barriers_in_reductions",
     "cuda.implicit_warp_synchrony",
+    "cuda.missing_barriers",
     "instructions.unused_tensor_cores",
     "instructions.unused_tf32",
     "instructions.fp32_products",

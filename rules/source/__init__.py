@@ -40,6 +40,7 @@ CUDA_RULES = (
     "invariant-divisors",
     "legacy-warp-intrinsics",
     "misplaced-events",
+    "missing-barriers",
     "narrow-elements",
     "narrow-integer-arithmetic",
     "overstated-launch-bounds",
