@@ -185,7 +185,7 @@ class RuleContext:
 
     def under_version_guard(self, node: Node) -> bool:
         """Whether *node* is compiled only for some compiler, version or architecture."""
-        marks = ("CUDA_VERSION", "CUDART_VERSION", "__CUDA_ARCH__", "HIP", "ROCM", "__CUDACC_VER")
+        marks = ("CUDA_VERSION", "CUDART_VERSION", "CUDA_ARCH", "HIP", "ROCM", "CUDACC_VER")
         return any(
             g.start <= node.start < g.end and any(mark in g.condition for mark in marks)
             for g in self.file.preprocessed.guarded

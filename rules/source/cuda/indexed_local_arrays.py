@@ -110,22 +110,55 @@ def _is_unrolled(context: RuleContext, name: Node, elements: int) -> bool:
         return simple and all(
             _is_unrolled(context, part, elements) for part in parts if context.at(part) != words
         )
+    counted = False
     for above in name.ancestors():
-        if above.kind not in LOOPS:
+        if above.kind not in LOOPS or words not in context.assigned_below(above):
             continue
-        if words in context.assigned_below(above):
-            return above.kind == "for_statement" and _has_known_bound(context, above, elements)
-    return False
+        if above.kind != "for_statement" or not _has_known_bound(context, above, elements):
+            return counted and _is_set_in(context, variable, above)
+        counted = True
+        if variable.start >= above.start:
+            return True  # the counter of this loop
+    return counted
+
+
+def _is_set_in(context: RuleContext, variable: Variable, loop: Node) -> bool:
+    """Whether each iteration of *loop* sets *variable* to a number first, and counts from there."""
+    if variable.start >= loop.start:
+        return True
+    return any(
+        len(change.children) == 2
+        and loop.holds(change)
+        and context.loop_around(change) is loop
+        and context.file.operator(change) == "="
+        and context.constant(change.children[1]) is not None
+        for change in context.changes(variable)
+    )
 
 
 def _has_known_bound(context: RuleContext, loop: Node, elements: int) -> bool:
     condition = loop.part("condition")
     if condition is None or condition.kind != "binary_expression":
         return False
-    bounds = [context.settled(side) for side in condition.children]
-    if not any(context.file.is_constant(bound, context.function) for bound in bounds):
+    counters = context.assigned_below(loop)
+    sides = [side for side in condition.children if context.at(side) not in counters]
+    if not any(
+        context.file.is_constant(context.settled(side), context.function)
+        or (side.kind == "identifier" and _is_counted_by_known_loop(context, side, elements))
+        for side in sides
+    ):
         return False
     return elements < _LARGE
+
+
+def _is_counted_by_known_loop(context: RuleContext, name: Node, elements: int) -> bool:
+    """Whether *name* counts a loop around it that the compiler may write out, as the rows of a triangle."""
+    words = context.at(name)
+    for above in name.ancestors():
+        update = above.part("update") if above.kind == "for_statement" else None
+        if update is not None and update.children and context.at(update.children[0]) == words:
+            return update.kind == "update_expression" and _has_known_bound(context, above, elements)
+    return False
 
 
 CHECK = CudaCheck(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.scopes import UNKNOWN
+from gpuadvise.advisor.source.scopes import INTEGERS, UNKNOWN
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -26,6 +26,9 @@ _HOLDING_NO_CHANGE = frozenset(
      "unary_expression", "cast_expression", "type_descriptor", "primitive_type",
      "subscript_expression", "subscript_argument_list", "field_expression", "field_identifier")
 )  # fmt: skip
+_ROUNDING = re.compile(
+    r"(?:trunc|floor|ceil|rint|round|lrint|lround|nearbyint)f?|__(?:float|double)2u?(?:int|ll)_r[nzud]"
+)
 _ACTION = (
     "Compute its reciprocal once before the loop and multiply by it; the last bit of the results may differ. "
     "-use_fast_math makes a float division short, but stays a division."
@@ -51,6 +54,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue  # beside an inner loop one division is nothing
         if not _is_float(context, dividend, divisor) or not _varies(context, dividend, loop):
             continue
+        if _becomes_integer(context, node):
+            continue  # where it is a whole number, the last bit decides
         words = "".join(context.at(divisor).split())
         if (words, loop.index) in reported:
             continue
@@ -61,6 +66,18 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "times as long as a product.",
             _ACTION, divisor=words,
         )  # fmt: skip
+
+
+def _becomes_integer(context: RuleContext, division: Node) -> bool:
+    """Whether the quotient is rounded to a whole number."""
+    above, inner = division.parent, division
+    while above is not None and above.kind in ("parenthesized_expression", "argument_list"):
+        above, inner = above.parent, above
+    if above is None:
+        return False
+    if above.kind == "call_expression" and inner.kind == "argument_list":
+        return _ROUNDING.fullmatch(context.file.callee(above)) is not None
+    return above.kind == "cast_expression" and context.type_of(above) in INTEGERS
 
 
 def _is_float(context: RuleContext, dividend: Node, divisor: Node) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.source.launches import block_sides
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import BLOCK_THREADS
 
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
+
+_LITTLE = number(
+    20,
+    "threads for each idle lane, from which the loss is little",
+    "threads",
+    "our judgement: a twentieth",
+)
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -32,7 +40,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "partial-warp", launch.node, f"Blocks of {_block_words(sides)} threads leave {plural(-threads % WARP_SIZE, 'lane')} of the last warp idle.",
             f"Launch {-(-threads // WARP_SIZE) * WARP_SIZE} or {threads // WARP_SIZE * WARP_SIZE} threads per block.",
-            threads=str(threads),
+            threads=str(threads), minor=len(sides) == 1 and -threads % WARP_SIZE * _LITTLE < threads,
         )  # fmt: skip
 
 

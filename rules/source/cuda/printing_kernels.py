@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.kernel_purpose import is_of_output
 from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.model import Priority, Topic
@@ -37,7 +38,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "printing-kernels", call,
             "Every thread prints: the formatted output of all of them goes through one buffer in memory that the host empties, and the "
             "call takes registers and stack of the kernel.",
-            _ACTION,
+            _ACTION, minor=is_of_output(function.name),
         )  # fmt: skip
         return
 

@@ -57,6 +57,8 @@ def _guard(context: RuleContext) -> Node | None:
             and depends_on_thread(context, condition)
         ):
             return node
+        if compares and node.part("alternative") is None and is_made_of_thread(context, condition):
+            return None  # it may be the guard, by a bound of which the file does not say what it is
     return None
 
 

@@ -67,9 +67,25 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
         loop = context.loop_around(load)
         if loop is not None and not _waits(context, loop) and any(map(loop.holds, stores)):
             return True
-        if any(_may_follow(load, s) and not _is_behind_loop(context, load, s) for s in stores):
+        if any(
+            _may_follow(load, s) and not _is_behind_loop(context, load, s) and not _is_copied(load)
+            for s in stores
+        ):
             return True
-    return False
+    return any(
+        _may_follow(call, s) and not _is_behind_loop(context, call, s)
+        for call in context.calls()
+        for s in stores
+        if parameter.name in map(context.at, context.file.arguments(call))
+    )
+
+
+def _is_copied(load: Node) -> bool:
+    """Whether *load* is all that an assignment stores: a copy is done once it is loaded, sooner or later."""
+    above = load.parent
+    return (
+        above is not None and above.kind == "assignment_expression" and above.children[-1] is load
+    )
 
 
 def _is_behind_loop(context: RuleContext, load: Node, store: Node) -> bool:
@@ -101,6 +117,8 @@ def _ends_the_kernel(store: Node, returns: dict[int, Node]) -> bool:
     for above in store.ancestors():
         if above.kind in LOOPS or above.kind == "function_definition":
             return False
+        if above.parent is not None and above.parent.kind == "function_definition":
+            return False  # one at the end of the kernel follows everything
         last = returns.get(above.index)
         if last is not None and last.start >= store.end:
             return True
@@ -115,6 +133,9 @@ def _written_pointers(context: RuleContext) -> tuple[set[str], bool]:
         if target.kind in ("subscript_expression", "field_expression", "pointer_expression"):
             written.add(context.root_name(target))
     names = {p.name for p in context.function.parameters if p.type.endswith("*")}
+    constant = {
+        p.name for p in context.function.parameters if "const" in context.at(p.node).split("*")[0]
+    }
     for node in context.function.nodes("identifier"):
         if context.at(node) not in names or node.parent is None:
             continue
@@ -123,6 +144,8 @@ def _written_pointers(context: RuleContext) -> tuple[set[str], bool]:
             continue
         if above.kind == "pointer_expression" and context.file.operator(above) == "*":
             continue
+        if above.kind == "argument_list" and context.at(node) in constant:
+            continue  # whoever gets it may only read
         return written, True
     return written, any(
         context.file.operator(n) == "&" for n in context.function.nodes("pointer_expression")

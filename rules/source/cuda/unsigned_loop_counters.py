@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -43,6 +44,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if context.file.is_constant(condition.children[1], context.function) or not _counts(
             context, loop
         ):
+            continue
+        if _is_dealt_out(context, declarator, loop):
             continue
         if sum(len(context.file.tree.inside(loop, kind)) for kind in LOOPS) > 1:
             # Beside an inner loop one index is nothing.
@@ -85,6 +88,19 @@ def _counts(context: RuleContext, loop: Node) -> bool:
         update.kind == "assignment_expression"
         and context.file.operator(update) in ("+=", "-=")
         and "Dim." not in context.at(context.settled(update.children[1]))
+    )
+
+
+def _is_dealt_out(context: RuleContext, declarator: Node, loop: Node) -> bool:
+    """Whether the counter begins at the thread's number and goes on in steps: the loop shares data out among threads."""
+    update = loop.part("update")
+    start = declarator.children[-1]
+    return (
+        update is not None
+        and update.kind == "assignment_expression"
+        and (
+            is_made_of_thread(context, start) or is_made_of_thread(context, context.settled(start))
+        )
     )
 
 

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.array_access import array_access, is_step_of_block
 from gpuadvise.advisor.source.lane_stride import (
-    is_made_of_thread,
-    lane_stride,
     lanes_along_x,
-    terms_of_sum,
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import Variance
+from gpuadvise.advisor.source.windows import counters_of, is_beside, is_narrow
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
-
-_DEEPEST = 3  # names that lead to each other
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -130,46 +126,12 @@ def _windows(context: RuleContext) -> Iterator[Node]:
         loop = context.loop_around(access)
         if loop is None or loop.kind != "for_statement" or not _is_read_of_caller(context, access):
             continue
+        if is_narrow(context, loop):
+            continue
         around = context.loop_around(loop)
-        counters = _counters(context, loop) | (_counters(context, around) if around else set())
-        if counters and _is_beside(context, access.children[1], counters, 0):
+        counters = counters_of(context, loop) | (counters_of(context, around) if around else set())
+        if counters and is_beside(context, access.children[1], counters, 0):
             yield access
-
-
-def _counters(context: RuleContext, loop: Node) -> set[str]:
-    """Return what *loop* counts by one for all threads alike."""
-    update = loop.part("update")
-    counter = update.children[0] if update and update.kind == "update_expression" else None
-    alike = counter is not None and context.variances.of(counter) is Variance.UNIFORM
-    return {context.at(counter)} if counter is not None and alike else set()
-
-
-def _is_beside(context: RuleContext, node: Node, counters: set[str], depth: int) -> bool:
-    """Whether *node* holds the sum of a thread's own number and a counter, neither multiplied."""
-    for part in context.file.tree.below(node):
-        if part.kind == "binary_expression" and context.file.operator(part) in ("+", "-"):
-            terms = terms_of_sum(context, part)
-            counted = any(context.at(term) in counters for term in terms)
-            if counted and any(
-                context.at(term) not in counters and _is_own(context, term) for term in terms
-            ):
-                return True
-        if part.kind == "identifier" and depth < _DEEPEST:
-            variable = context.file.variable(context.at(part), part, context.function)
-            value = None if variable is None or variable.parameter else variable.value
-            if value is None or value.holds(part) or context.at(part) in counters:
-                continue
-            if _is_beside(context, value, counters, depth + 1):
-                return True
-    return False
-
-
-def _is_own(context: RuleContext, term: Node) -> bool:
-    """Whether *term* is the number of the thread, or its row or column; not the beginning of a row of its own."""
-    if term.kind != "identifier" or not is_made_of_thread(context, term):
-        return False
-    stride = lane_stride(context, term)
-    return stride is not None and not stride.factors and abs(stride.number) <= 1
 
 
 CHECK = CudaCheck(

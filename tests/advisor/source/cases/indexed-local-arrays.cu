@@ -109,3 +109,27 @@ __global__ void only_passed(float *out) {
   fill(row);
   out[0] = row[0];
 }
+__global__ void triangle(float *out, const float *x, int n) {
+  float sums[78];
+  int l;
+  for (l = 0; l < 78; l++) sums[l] = 0;
+  for (int k = 0; k < n; ++k) {
+    l = 0;
+    for (int i = 0; i < 12; ++i)
+      for (int j = 0; j <= i; ++j) {
+        sums[l] += x[k * 12 + i] * x[k * 12 + j];
+        l++;
+      }
+  }
+  for (l = 0; l < 78; l++) out[l] = sums[l];
+}
+__global__ void counted_on(float *out, const float *x, int n) {
+  float last[20];  // expect: indexed-local-arrays
+  int l = 0;
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < 4; ++i) {
+      last[l] = x[k * 4 + i];
+      l++;
+    }
+  out[threadIdx.x] = last[3];
+}

@@ -83,3 +83,9 @@ __global__ void by_what_is_handed_out(float *x, float sum, int n) {
 void on_the_host(float *x, float sum, int n) {
   for (int i = 0; i < n; ++i) x[i] /= sum;
 }
+__global__ void cells(int *out, const float *x, float width, int n) {
+  for (int i = 0; i < n; ++i) out[i] = (int)(x[i] / width);
+}
+__global__ void whole_cells(float *out, const float *x, float width, int n) {
+  for (int i = 0; i < n; ++i) out[i] = floorf(x[i] / width);
+}

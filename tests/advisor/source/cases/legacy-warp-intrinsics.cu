@@ -51,3 +51,10 @@ __global__ void groups(float *a) {
   auto tile = cg::tiled_partition<32>(cg::this_thread_block());
   a[0] = tile.shfl_down(a[threadIdx.x], 1);
 }
+__device__ float of_a_library(float x) {
+#if LIBRARY_CUDACC_VER < 90000
+  return __shfl_xor(x, 1);
+#else
+  return __shfl_xor_sync(0xffffffff, x, 1);
+#endif
+}

@@ -90,3 +90,12 @@ __global__ void of_a_few(float *x, const float *y) {
   float v = y[threadIdx.x];
   if (threadIdx.x < 16) x[threadIdx.x] = v;
 }
+__constant__ int columns_of_all, rows_of_all;
+__global__ void guarded_by_constants(float *a, const int *kind) {
+  int y = blockIdx.y * blockDim.y + threadIdx.y, x = blockIdx.x * blockDim.x + threadIdx.x;
+  int at = y * columns_of_all + x;
+  if (y >= rows_of_all || x >= columns_of_all) return;
+  float sum = a[at];
+  if (x > 0) sum += a[at - 1];
+  a[at] = sum;
+}

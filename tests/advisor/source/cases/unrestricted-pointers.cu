@@ -8,7 +8,17 @@ __global__ void restricted(float *__restrict__ out, const float *__restrict__ in
 __global__ void one_store(float *out, const float *in, int i) { out[i] = in[i]; }
 __global__ void store_between(float *out, float *in, int i) {  // expect: unrestricted-pointers
   out[i] = in[i];
+  out[i + 1] = 2 * in[i + 1];
+}
+__global__ void straight_copies(float *out, float *in, int i) {
+  out[i] = in[i];
   out[i + 1] = in[i + 1];
+}
+__device__ float slope(const float *in, int i) { return in[i + 1] - in[i]; }
+__global__ void loaded_by_functions(float *out, const float *in, int i) {  // expect: unrestricted-pointers
+  out[i] = slope(in, i);
+  out[i + 1] = slope(in, i + 1);
+  return;
 }
 __global__ void one_pointer(float *a, int n) {
   for (int i = 0; i < n; ++i) a[i] += 1;
@@ -73,7 +83,7 @@ __global__ void after_both_branches(float *out, const float *in, int n) {  // ex
   } else {
     out[i] = 1;
   }
-  out[i + n] = in[i];
+  out[i + n] = 2 * in[i];
 }
 __global__ void once_behind_a_loop(float *sums, const float *x, const float *scale, int n) {
   int i = threadIdx.x;

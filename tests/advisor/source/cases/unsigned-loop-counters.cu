@@ -61,3 +61,7 @@ __global__ void around_a_loop(float *out, const float *in, unsigned n, unsigned 
 __global__ void gathered_by_counter(int *out, const int *place, int n, int offset) {
   for (unsigned i = 0; i < n; ++i) out[offset + place[i]] = 1;
 }
+__global__ void dealt_out(float *tile, const float *x, unsigned int n, unsigned int step) {
+  const unsigned int first = threadIdx.y * 32 + threadIdx.x;
+  for (unsigned int i = first; i < n; i += step) tile[i * 2] = x[i * 2 + blockIdx.x * n];
+}
