@@ -111,6 +111,7 @@ _MODULES = (
     "cuda.printing_kernels",
     "cuda.accumulators_in_memory",
     "cuda.atomics_in_loops",
+    "cuda.generator_states_in_memory",
     "cuda.repeated_loads",
     "cuda.serial_reductions",
     "cuda.barriers_in_reductions",

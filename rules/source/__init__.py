@@ -30,6 +30,7 @@ CUDA_RULES = (
     "exceeded-launch-bounds",
     "frequent-synchronization",
     "general-math-functions",
+    "generator-states-in-memory",
     "host-round-trip",
     "implicit-double",
     "implicit-warp-synchrony",

@@ -70,12 +70,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _becomes_integer(context: RuleContext, division: Node) -> bool:
     """Whether the quotient is rounded to a whole number."""
-    above, inner = division.parent, division
+    above: Node | None = division.parent
+    inner: Node | None = division
     while above is not None and above.kind in ("parenthesized_expression", "argument_list"):
         above, inner = above.parent, above
     if above is None:
         return False
-    if above.kind == "call_expression" and inner.kind == "argument_list":
+    if above.kind == "call_expression" and inner is not None and inner.kind == "argument_list":
         return _ROUNDING.fullmatch(context.file.callee(above)) is not None
     return above.kind == "cast_expression" and context.type_of(above) in INTEGERS
 
