@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.load_width import WORD
 from gpuadvise.advisor.source.lane_stride import ELEMENT_BYTES, lane_stride, sum_of_strides
 from gpuadvise.advisor.source.scopes import named_type
 from gpuadvise.advisor.source.tree import bare
@@ -97,6 +98,26 @@ def sparse_accesses(context: RuleContext) -> list[tuple[Node, SparseAccess]]:
 def element_bytes(context: RuleContext, kind: str) -> int:
     """Return the bytes of an element of type *kind*, of a structure at least; 0 where the file does not say."""
     return _FIELD_BYTES.get(kind) or _bytes_of_structure(context, kind)
+
+
+def bytes_of(context: RuleContext, array: Variable) -> int:
+    """Return the bytes of an element of *array*; of a type that a template leaves open those of a float."""
+    known = element_bytes(context, array.type.rstrip("*"))
+    if known or not array.written:
+        return known
+    same = context.function.variables.get(array.written)
+    return int(WORD) if same and same[0].type == "type" else 0
+
+
+def steps_on(context: RuleContext, access: Node) -> bool:
+    """Whether *access* is ``*p`` of a pointer that the loop around it moves."""
+    loop = context.loop_around(access)
+    if loop is None or access.kind != "pointer_expression" or not access.children:
+        return False
+    pointer = bare(access.children[0])
+    if pointer.kind == "update_expression" and pointer.children:
+        pointer = pointer.children[0]
+    return context.at(pointer) in context.assigned_below(loop)
 
 
 def field_taken(access: Node) -> Node | None:

@@ -7,6 +7,7 @@ from struct import pack, unpack
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.scopes import INTEGERS, UNKNOWN
+from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 _EXPRESSION = frozenset(
     ("binary_expression", "parenthesized_expression", "unary_expression", "conditional_expression")
 )
+# Types that build files make float or double.
+_REAL = re.compile(r"real\w*|scalar_?t?|d_?type|fp_?t|floating\w*", re.IGNORECASE)
 _SIGNS = frozenset(("parenthesized_expression", "unary_expression"))
 _TWO_ARGUMENTS = frozenset(["pow", "fmax", "fmin", "max", "min", "fmod", "atan2", "hypot"])
 # Functions of one number whose double version a double argument picks, however many floats are in it.
@@ -218,3 +221,47 @@ def _takes_float(context: RuleContext, call: Node, argument: Node) -> bool:
         if given is argument
     }
     return not kinds.isdisjoint(("float", *INTEGERS))
+
+
+def integers_divided_as_doubles(context: RuleContext) -> Node | None:
+    """Return the first quotient of two integers that are converted to double, and which becomes an integer again."""
+    for node in context.function.nodes("binary_expression"):
+        if len(node.children) != 2 or context.file.operator(node) != "/":
+            continue
+        above = node.parent
+        while above is not None and above.kind in ("parenthesized_expression", "argument_list"):
+            above = above.parent
+        if above is None or context.type_of(above) not in INTEGERS:
+            continue
+        if above.kind not in ("cast_expression", "call_expression"):
+            continue
+        if all(_is_converted_integer(context, side) for side in node.children):
+            return node
+    return None
+
+
+def _is_converted_integer(context: RuleContext, side: Node) -> bool:
+    """Whether *side* is like ``double(i)`` or ``(double)i`` of an integer i."""
+    side = bare(side)
+    if side.kind == "cast_expression":
+        inner: Node | None = side.children[-1]
+    elif side.kind == "call_expression" and context.at(side.children[0]) == "double":
+        inner = next(iter(context.file.arguments(side)), None)
+    else:
+        return False
+    if inner is None or context.type_of(side) != "double":
+        return False
+    return context.type_of(inner) in INTEGERS
+
+
+def generic_types(context: RuleContext) -> frozenset[str]:
+    """Return the types of the function that the file leaves open, template parameters and macros, which may be float."""
+    variables = context.function.variables
+    written = {v.written for same in variables.values() for v in same if v.written}
+    parameters = {name for name, same in variables.items() if same[0].type == "type"}
+    known = context.file.names.aliases  # what is one type here and another there is left alone
+    return frozenset(
+        name
+        for name in written
+        if name in parameters or (_REAL.fullmatch(name) and name not in known)
+    )

@@ -31,6 +31,8 @@ _DEEPEST = 30
 _INTEGER = re.compile(r"\(?(\d+)[uUlL]*\)?")
 # Sums of products of names and numbers.
 _SUM = re.compile(r"(?:[A-Za-z_]\w*|(?<!\w)\d+(?!\w)|[\s()+*-])+")
+# What macros call the number of a thread.
+_NUMBERING = re.compile(r"thread|lane|tid|idx|index|id$|^[a-z]$|pos|row|col", re.IGNORECASE)
 _INT_BITS = 32
 _LOADING = frozenset(("subscript_expression", "call_expression", "pointer_expression"))
 _LONGEST_CHAIN = 4  # names that lead to each other
@@ -233,8 +235,22 @@ def _of_name(context: RuleContext, name: Node, depth: int) -> LaneStride | None:
         elif variable is not None:
             value = _only_value(context, variable)
             stride = lane_stride(context, value, depth + 1) if value is not None else None
+        elif is_of_header(context, name):
+            stride = LaneStride(number=0, rest=frozenset((words,)))
         context.lane_strides[key] = stride
     return None if differs_between_lanes(context, name) else context.lane_strides[key]
+
+
+def is_of_header(context: RuleContext, name: Node) -> bool:
+    """Whether *name* is declared nowhere in the file, and so a constant of a header; not one that may number threads."""
+    words = context.at(name)
+    return (
+        context.file.variable(words, name, context.function) is None
+        and words not in context.file.preprocessed.macros
+        and words not in context.file.names.enumerators
+        and not context.file.called(words)
+        and not _NUMBERING.search(words)
+    )
 
 
 def _last_part(context: RuleContext, variable: Variable, name: Node) -> Node | None:

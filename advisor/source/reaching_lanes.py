@@ -167,7 +167,8 @@ def _is_few(context: RuleContext, side: Node, bound: Node) -> bool:
         stride = lane_stride(context, side)
         return stride is None or bool(stride.factors) or value < (_WARP - 1) * abs(stride.number)
     if context.file.is_constant(bound, context.function):
-        return True
+        # A constant of a header; the number of a thread in the grid is compared with how many there are.
+        return "blockIdx." not in context.at(context.settled(side))
     if bound.kind == "call_expression" and context.file.callee(bound) == "min":
         return any(_is_few(context, side, part) for part in context.file.arguments(bound))
     return _is_part_of_block(context, bound)

@@ -165,4 +165,17 @@ def is_of_little_weight(context: RuleContext, access: Node, stride: LaneStride) 
     """Whether the row may be short, as of the coordinates of a point, or the kernel has deeper loops than around *access*."""
     if stride.factors and all(map(_COORDINATES.fullmatch, stride.factors)):
         return True
+    if any(_is_of_header(context, access, factor) for factor in stride.factors):
+        return True  # it may be short
     return is_beside_loops(context, access)
+
+
+def _is_of_header(context: RuleContext, access: Node, words: str) -> bool:
+    """Whether *words* hold a name that the file does not declare."""
+    names = re.findall(r"(?<![\w.])[A-Za-z_]\w*(?!\w*[.(])", words)
+    return any(
+        context.file.variable(name, access, context.function) is None
+        and name not in context.file.preprocessed.macros
+        and name not in ("blockDim", "gridDim", "blockIdx")
+        for name in names
+    )

@@ -63,7 +63,7 @@ def _is_in_memory(context: RuleContext, draw: Node) -> bool:
 def _set_up_beside_draws(context: RuleContext, draws: list[Node]) -> Iterator[Diagnostic]:
     for call in context.calls("curand_init"):
         arguments = context.file.arguments(call)
-        if len(arguments) != 4 or not draws:
+        if len(arguments) != len(("seed", "sequence", "offset", "state")) or not draws:
             continue
         state = bare(arguments[3])
         words = context.root_name(state).lstrip("&")
@@ -113,7 +113,7 @@ RULE = source_rule(
     title="Draw random numbers from a state in registers",
     topic=Topic.MEMORY,
     priority=Priority.MEDIUM,
-    why="cuRAND's guide: a state is copied to local memory for fast generation, and stored back between launches.",
+    why="The guide of cuRAND: a state is copied to local memory for fast generation, and stored back between launches.",
     when="Several numbers, or those of a loop, are drawn from a state in an array of the caller; or curand_init() stands beside draws.",
     citations=(
         cited(

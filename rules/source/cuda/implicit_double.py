@@ -11,6 +11,8 @@ from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.float_expressions import (
     ends_as_float,
     folds_to_float,
+    generic_types,
+    integers_divided_as_doubles,
     mixes_float,
     whole_expression,
 )
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import Variable
 
 _POINT = re.compile(rb"\.(?:(?<=\d\.)\d*|\d+)(?:[eE][+-]?\d+)?(?![\w.])")
-# Types that build files make float or double.
-_REAL = re.compile(r"real\w*|scalar_?t?|d_?type|fp_?t|floating\w*", re.IGNORECASE)
 _EXPONENT = re.compile(rb"[eE](?<=\d[eE])[+-]?\d+(?![\w.])")
 
 
@@ -36,11 +36,12 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     if function.on_device and function.says(b"double"):
         yield from _doubles_of_floats(context)
         yield from _doubles_in_loops(context)
+        yield from _divided_integers(context)
     if not function.on_device or not (function.matches(_POINT) or function.matches(_EXPONENT)):
         return
     known: set[int] = set()
     yield from _literals(context, known)
-    generic = _generic_types(context)
+    generic = generic_types(context)
     if generic:
         context.file.as_float = generic
         try:
@@ -49,17 +50,16 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             context.file.as_float = frozenset()
 
 
-def _generic_types(context: RuleContext) -> frozenset[str]:
-    """Return the types of the function that the file leaves open, template parameters and macros, which may be float."""
-    variables = context.function.variables
-    written = {v.written for same in variables.values() for v in same if v.written}
-    parameters = {name for name, same in variables.items() if same[0].type == "type"}
-    known = context.file.names.aliases  # what is one type here and another there is left alone
-    return frozenset(
-        name
-        for name in written
-        if name in parameters or (_REAL.fullmatch(name) and name not in known)
-    )
+def _divided_integers(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find a quotient of two integers that are converted to double, and which becomes an integer again; one per function."""
+    node = integers_divided_as_doubles(context)
+    if node is not None:
+        yield context.diagnostic(
+            "implicit-double", node,
+            "Two integers are converted to double, divided, and the quotient becomes an integer again: a division of doubles takes "
+            "longer than one of integers, most of all on GPUs with few units for doubles.",
+            "Divide the integers; or let a grid of two dimensions number rows and columns.", replacement="integers",
+        )  # fmt: skip
 
 
 def _literals(context: RuleContext, known: set[int]) -> Iterator[Diagnostic]:

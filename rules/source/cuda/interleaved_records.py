@@ -11,9 +11,11 @@ from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.array_access import (
     accesses_of,
     array_access,
+    bytes_of,
     element_bytes,
     field_taken,
     goes_on,
+    steps_on,
 )
 from gpuadvise.advisor.source.lane_stride import is_address, is_kernel_with_lanes, lanes_along_x
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
@@ -97,9 +99,11 @@ def _records(context: RuleContext) -> dict[str, _Record]:
             continue
         array, stride = reached.parameter, reached.stride
         kind = array.type.rstrip("*")
-        bytes_ = element_bytes(context, kind)
+        bytes_ = bytes_of(context, array)
         taken = field_taken(access) if kind in context.file.names.structs else None
         size = bytes_ if taken is None else element_bytes(context, _kind_of(context, kind, taken))
+        if access.kind == "pointer_expression" and size:  # it may be cast to one of vectors
+            size = max(size, element_bytes(context, context.type_of(access)))
         apart = abs(stride.number) * bytes_
         if stride.is_zero:
             continue
@@ -115,7 +119,7 @@ def _records(context: RuleContext) -> dict[str, _Record]:
         if record.apart != apart:
             others.add(array.name)
         record.elements.add("".join(context.at(taken or access).split()))
-        record.is_walked |= goes_on(context, access, stride)
+        record.is_walked |= goes_on(context, access, stride) or steps_on(context, access)
     return {name: record for name, record in records.items() if name not in others}
 
 

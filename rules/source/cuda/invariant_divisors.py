@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.scopes import INTEGERS, UNKNOWN
 from gpuadvise.advisor.source.tree import LOOPS, bare
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
@@ -26,6 +27,8 @@ _HOLDING_NO_CHANGE = frozenset(
      "unary_expression", "cast_expression", "type_descriptor", "primitive_type",
      "subscript_expression", "subscript_argument_list", "field_expression", "field_identifier")
 )  # fmt: skip
+_WAYS = frozenset(("compound_statement", "if_statement", "else_clause", "conditional_expression"))
+_FEWEST = number(3, "divisions by one value, at least", "", "our judgement")
 _ROUNDING = re.compile(
     r"(?:trunc|floor|ceil|rint|round|lrint|lround|nearbyint)f?|__(?:float|double)2u?(?:int|ll)_r[nzud]"
 )
@@ -66,6 +69,49 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "times as long as a product.",
             _ACTION, divisor=words,
         )  # fmt: skip
+    if not reported:
+        yield from _shared(context)
+
+
+def _shared(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find a divisor by which one block divides several floats; one per function."""
+    groups: dict[tuple[int, str], list[Node]] = {}
+    for node in context.function.nodes("binary_expression", "assignment_expression"):
+        if len(node.children) != 2 or context.file.operator(node) not in ("/", "/="):
+            continue
+        dividend, divisor = node.children
+        if context.file.is_constant(context.settled(divisor), context.function):
+            continue
+        if not _is_float(context, dividend, divisor) or _becomes_integer(context, node):
+            continue
+        if any(part.kind not in _HOLDING_NO_CHANGE for part in context.file.tree.below(divisor)):
+            continue
+        block = next((a for a in node.ancestors() if a.kind in _WAYS), None)
+        if block is not None:
+            words = "".join(context.at(divisor).split())
+            groups.setdefault((block.index, words), []).append(node)
+    for (_, words), divisions in groups.items():
+        divisions.sort(key=lambda node: node.start)
+        different = {"".join(context.at(d.children[0]).split()) for d in divisions}
+        if len(different) >= _FEWEST and not _changes_between(context, divisions, words):
+            yield context.diagnostic(
+                "invariant-divisors", divisions[0],
+                f"{len(divisions)} divisions by {words}, one after the other: each takes several times as long as a product.",
+                "Compute the reciprocal once and multiply by it; the last bit of the results may differ.",
+                divisor=words, minor=True,
+            )  # fmt: skip
+            return
+
+
+def _changes_between(context: RuleContext, divisions: list[Node], words: str) -> bool:
+    """Whether a name in *words* is assigned between the first and the last of *divisions*."""
+    names = set(re.findall(r"[A-Za-z_]\w*", words))
+    return any(
+        divisions[0].start < change.start < divisions[-1].start
+        and change.children
+        and context.root_name(change.children[0]) in names
+        for change in context.function.nodes("assignment_expression", "update_expression")
+    )
 
 
 def _becomes_integer(context: RuleContext, division: Node) -> bool:

@@ -201,3 +201,8 @@ template <typename T> __global__ void in_a_loop_too(T *out, const T *x, int widt
   }
   out[threadIdx.x] = sum;
 }
+__global__ void rows_by_doubles(int *out, int width) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = int(double(i) / double(width));  // expect: implicit-double
+  out[i] = row + (int)i / width;
+}

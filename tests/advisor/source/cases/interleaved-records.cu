@@ -89,3 +89,23 @@ __global__ void addresses(float *p) {
 __global__ void coarse_rows(float *out, const float *p, int n) {
   for (int k = threadIdx.x; k < n; k += blockDim.x) out[k] += p[k] + p[k + 1];
 }
+const int RUN = 16;
+__global__ void runs_by_a_pointer(float *out, __half *x, int width) {
+  int column = (blockIdx.x * blockDim.x + threadIdx.x) * RUN;
+  float sum = 0;
+  __half2 *p = (__half2 *)&x[blockIdx.y * width + column];
+  for (int k = 0; k < RUN / 2; k++) {
+    __half2 two = *p++;  // expect: interleaved-records
+    sum += __low2float(two) + __high2float(two);
+  }
+  out[blockIdx.y * width + column / RUN] = sum;
+}
+__global__ void pairs_at_once(__half *x, __half2 value, int n) {
+  int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x);
+  __half *place = x + i;
+  if (i + 1 < n) *((__half2 *)place) = value;
+}
+template <typename T> __global__ void points_of_a_template(T *out, const T *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = x[3 * i] + x[3 * i + 1] + x[3 * i + 2];  // expect: interleaved-records
+}

@@ -89,3 +89,25 @@ __global__ void cells(int *out, const float *x, float width, int n) {
 __global__ void whole_cells(float *out, const float *x, float width, int n) {
   for (int i = 0; i < n; ++i) out[i] = floorf(x[i] / width);
 }
+__global__ void homogeneous(float *out, const float *p) {
+  int i = threadIdx.x;
+  float w = p[4 * i + 3];
+  out[3 * i] = p[4 * i] / w;  // expect: invariant-divisors
+  out[3 * i + 1] = p[4 * i + 1] / w;
+  out[3 * i + 2] = p[4 * i + 2] / w;
+}
+__global__ void the_same_quotient(float *out, const float *p, float dt, float dx) {
+  int i = threadIdx.x;
+  out[i] = p[i] * (dt / dx) + p[i + 1] * (dt / dx) + p[i + 2] * (dt / dx);
+}
+__global__ void of_ways_that_exclude_each_other(float *out, float x, float y, float w) {
+  if (x > 0) out[0] = x / w;
+  if (y > 0) out[1] = y / w;
+  if (x < y) out[2] = (x - y) / w;
+}
+__global__ void divisor_that_changes(float *out, float x, float y, float w) {
+  out[0] = x / w;
+  out[1] = y / w;
+  w += 1;
+  out[2] = (x - y) / w;
+}

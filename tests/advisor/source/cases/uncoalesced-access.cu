@@ -451,3 +451,8 @@ __global__ void samples_of_a_ray(float *out, const float *x, const int *first, c
   }
   out[ray] = sum;
 }
+__global__ void rows_of_a_header(int *out, const int *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= MOST_TOURS) return;
+  for (int k = 0; k < most_cities; ++k) out[k] += in[i * most_cities + k];  // expect: uncoalesced-access
+}
