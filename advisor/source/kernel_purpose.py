@@ -1,4 +1,4 @@
-"""What a kernel is for, as names say: to set something up once, or to print."""
+"""What a kernel is for, as names say: to set something up once, to print, or to treat the border of a grid."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ _SET_UP = frozenset(
     ("init", "initialize", "initialise", "initial", "initialization", "initializer", "setup", "fill", "reset", "seed",
      "mask", "masks", "ics")
 )  # fmt: skip
+_BORDER = re.compile(
+    r"[Bb]oundar|[Bb]order|[Gg]host|[Hh]alo|(?<![A-Z])BCs?(?![a-z])|(?:^|_)bcs?(?:_|$)"
+)
 _OUTPUT = frozenset(("print", "printf", "dump", "debug", "show", "display", "hello"))
 
 
@@ -21,6 +24,11 @@ def is_of_set_up(name: str) -> bool:
 def is_of_output(name: str) -> bool:
     """Whether a function called *name* is there to print."""
     return not _OUTPUT.isdisjoint(_words(name))
+
+
+def is_of_border(name: str) -> bool:
+    """Whether a function called *name* treats the border of a grid, which is little beside what is inside."""
+    return _BORDER.search(name) is not None
 
 
 def _words(name: str) -> set[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.load_width import WORD
 from gpuadvise.advisor.source.array_access import array_access, index_of
+from gpuadvise.advisor.source.kernel_purpose import is_of_border
 from gpuadvise.advisor.source.lane_stride import (
     ELEMENT_BYTES,
     compared_lengths,
@@ -164,6 +165,8 @@ def is_beside_loops(context: RuleContext, access: Node) -> bool:
 def is_of_little_weight(context: RuleContext, access: Node, stride: LaneStride) -> bool:
     """Whether the row may be short, as of the coordinates of a point, or the kernel has deeper loops than around *access*."""
     if stride.factors and all(map(_COORDINATES.fullmatch, stride.factors)):
+        return True
+    if context.loop_around(access) is None and is_of_border(context.function.name):
         return True
     if any(_is_of_header(context, access, factor) for factor in stride.factors):
         return True  # it may be short

@@ -40,7 +40,9 @@ _TEST_WORDS = (b"gtest/", b"catch2/", b"doctest", b"boost/test", b"TEST")
 _SETS_UP = re.compile(
     r"(?:(?:^|_)init|Init)(?:ial(?:i[sz]e)?)?(?![a-z])|(?:^|_)set_?up(?![a-z])|SetUp(?![a-z])"
 )
-_BREAKING = frozenset(("divergent-barriers", "exceeded-launch-bounds", "impossible-launch"))
+_BREAKING = frozenset(
+    ("divergent-barriers", "exceeded-launch-bounds", "implicit-warp-synchrony", "impossible-launch", "missing-barriers")
+)  # fmt: skip
 # A Python file that names none of these says nothing about a GPU.
 _LIBRARIES = (b"torch", b"cupy", b"numba", b"triton")
 

@@ -30,7 +30,7 @@ _HOLDING_NO_CHANGE = frozenset(
 _WAYS = frozenset(("compound_statement", "if_statement", "else_clause", "conditional_expression"))
 _FEWEST = number(3, "divisions by one value, at least", "", "our judgement")
 _ROUNDING = re.compile(
-    r"(?:trunc|floor|ceil|rint|round|lrint|lround|nearbyint)f?|__(?:float|double)2u?(?:int|ll)_r[nzud]"
+    r"(?:trunc|floor|ceil|rint|round|lrint|lround|nearbyint)f?|int|unsigned|long|__(?:float|double)2u?(?:int|ll)_r[nzud]"
 )
 _ACTION = (
     "Compute its reciprocal once before the loop and multiply by it; the last bit of the results may differ. "

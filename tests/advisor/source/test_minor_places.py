@@ -130,3 +130,29 @@ int main() {
     )
     assert minor(program % "CHECK(cudaDeviceSynchronize());", "unchecked-errors") == [True]
     assert minor(program % "CHECK(cudaFree(x));", "unchecked-errors") == [False]
+
+
+def test_what_sets_up_prints_or_treats_a_border_is_minor() -> None:
+    power = "__global__ void {}(float *x) {{ x[threadIdx.x] = powf(x[threadIdx.x], 2.0f); }}"
+    assert minor(power.format("step"), "general-math-functions") == [False]
+    assert minor(power.format("initialize_field"), "general-math-functions") == [True]
+    assert minor(power.format("InitField"), "general-math-functions") == [True]
+    assert minor(power.format("initiative"), "general-math-functions") == [False]
+    rows = (
+        "__global__ void {}(float *x, int w, int h) {{"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < h) x[i * w + w - 1] = 0; }}"
+    )
+    assert minor(rows.format("step"), "uncoalesced-access") == [False]
+    assert minor(rows.format("boundaryRight"), "uncoalesced-access") == [True]
+    printed = (
+        "__global__ void {}(float *x, float *y) {{"
+        ' int i = threadIdx.x; y[i] = x[i]; printf("%f", x[i]); }}'
+    )
+    assert minor(printed.format("step"), "printing-kernels") == [False]
+    assert minor(printed.format("PrintField"), "printing-kernels") == [True]
+
+
+def test_blocks_that_lose_few_lanes_are_minor() -> None:
+    launch = "__global__ void f(float *x);\nvoid run(float *x) {{ f<<<100, {}>>>(x); }}"
+    assert minor(launch.format("100"), "partial-warp") == [False]
+    assert minor(launch.format("1000"), "partial-warp") == [True]

@@ -84,7 +84,7 @@ void on_the_host(float *x, float sum, int n) {
   for (int i = 0; i < n; ++i) x[i] /= sum;
 }
 __global__ void cells(int *out, const float *x, float width, int n) {
-  for (int i = 0; i < n; ++i) out[i] = (int)(x[i] / width);
+  for (int i = 0; i < n; ++i) out[i] = (int)(x[i] / width) + int(x[i] / width);
 }
 __global__ void whole_cells(float *out, const float *x, float width, int n) {
   for (int i = 0; i < n; ++i) out[i] = floorf(x[i] / width);
