@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.tree import Node
 
 _ALLOCATE = ("cudaMalloc", "cudaMallocPitch")
-_MAKES = re.compile(r"cuda_?\w*(?:make|alloc)\w*$", re.IGNORECASE)
 _FREE = re.compile(r"cuda_?free$", re.IGNORECASE)
 _BRANCHES = ("if_statement", "switch_statement", "conditional_expression", "lambda_expression")
 
@@ -72,15 +71,13 @@ def _allocations(context: RuleContext) -> Iterator[tuple[str, Node]]:
         if name in _ALLOCATE:
             yield pointer_name(context, arguments[0]), call
             continue
-        wraps = _wraps(context, name, b"cudaMalloc(")
-        if not wraps and not _MAKES.match(name):
-            continue
         above = call.parent
         while above is not None and above.kind in ("cast_expression", "parenthesized_expression"):
             above = above.parent
         if above is not None and above.kind in ("init_declarator", "assignment_expression"):
+            # Whatever made it: what the function frees was made for this call.
             yield context.root_name(above.children[0]).lstrip("* "), call
-        elif wraps and context.at(arguments[0]).startswith("&"):
+        elif context.at(arguments[0]).startswith("&") and _wraps(context, name, b"cudaMalloc("):
             yield pointer_name(context, arguments[0]), call
 
 

@@ -36,7 +36,7 @@ _ALLOCATIONS = (
 _HOST_ALLOCATIONS = frozenset(("malloc", "calloc", "aligned_alloc", "fopen", "fread"))
 _CLOCK_LIKE = re.compile(r"clock|::now$|gettimeofday|EventRecord|wtime")
 # The runtime's, and those of programs that wrap them.
-_WORDS = re.compile(rb"cudaHostAlloc|make|alloc", re.IGNORECASE)
+_WORDS = re.compile(rb"cudaFree|cudaHostAlloc|make|alloc", re.IGNORECASE)
 _SHOWN = 4  # names that a sentence has room for
 _FREES = {"cudaMallocHost": "cudaFreeHost", "cudaHostAlloc": "cudaFreeHost"}
 

@@ -250,3 +250,13 @@ void when_asked(float *h, int n, bool twice) {
   add<<<n, 32>>>(x, x);
   if (twice) cudaFree(x);
 }
+void made_elsewhere(std::vector<float> &h, int n) {
+  float *x = uploaded(h);  // expect: repeated-allocations
+  add<<<n, 32>>>(x, x);
+  CHECK(cudaMemcpy(&h[0], x, n, cudaMemcpyDeviceToHost));
+  CHECK(cudaFree(x));
+}
+void found_elsewhere(Pool &pool, int n) {
+  float *x = pool.find(n);
+  add<<<n, 32>>>(x, x);
+}
