@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpuadvise.advisor.prose import plural
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -81,6 +83,14 @@ class Column(NamedTuple):
     prose: bool = False
 
 
+def header(*titles: str | Column) -> tuple[Column, ...]:
+    """Return the columns of a table; a title after ``>`` is one of numbers, as formats write it."""
+    return tuple(
+        title if isinstance(title, Column) else Column(title.removeprefix(">"), title[:1] == ">")
+        for title in titles
+    )
+
+
 class Table(NamedTuple):
     """Rows of cells under titled columns."""
 
@@ -92,6 +102,15 @@ class Drawing(NamedTuple):
     """Lines that keep their shape: source code, a grid, or what draws a chart in so many columns."""
 
     lines: str | Callable[[int], str]
+
+
+def left_out(count: int, noun: str, how: str, *, many: str = "", indent: int = 0) -> list[Line]:
+    """Return a line that says *how* to see the *count* that a list leaves out; none where it has all."""
+    if count <= 0:
+        return []
+    shown = how if count > 1 else how.replace("them", "it")
+    more = plural(count, f"more {noun}", f"more {many}" if many else None)
+    return [Line(f"{more}: {shown}.", Tone.FAINT, indent)]
 
 
 Block = Line | Heading | LabelledFacts | Table | Drawing

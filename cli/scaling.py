@@ -19,13 +19,13 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
-    Column,
     Fact,
     Heading,
     LabelledFacts,
     Line,
     Table,
     Tone,
+    header,
 )
 from gpuadvise.cli.options import pick
 
@@ -117,25 +117,19 @@ def rows(request: ScalingRequest) -> list[Mapping[str, Any]]:
 
 def blocks(request: ScalingRequest) -> list[Block]:
     """Return what a person reads."""
-    columns = tuple(Column(t, right=True) for t in ("processors", "Amdahl", "Gustafson"))
-    table = Table(
-        columns=columns,
-        rows=tuple(
-            (
-                Cell(f"{row['processors']:,}"),
-                Cell(_times(row["amdahl"])),
-                Cell(_times(row["gustafson"])),
-            )
-            for row in rows(request)
-        ),
+    times = (
+        (f"{row['processors']:,}", _times(row["amdahl"]), _times(row["gustafson"]))
+        for row in rows(request)
     )
-    lines = [Line(sentence) for sentence in _target(request)]
     return [
         _verdict(request),
         LabelledFacts(tuple(_facts(request))),
-        *lines,
+        *map(Line, _target(request)),
         Heading("Speed-up"),
-        table,
+        Table(
+            header(">processors", ">Amdahl", ">Gustafson"),
+            tuple(tuple(map(Cell, row)) for row in times),
+        ),
     ]
 
 

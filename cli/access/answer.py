@@ -23,6 +23,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    header,
 )
 from gpuadvise.cli.devices import device_line
 
@@ -298,12 +299,7 @@ def _share(value: float) -> Cell:
 
 
 def _remedies(remedies: Sequence[Remedy]) -> Table:
-    columns = (
-        Column("change"),
-        Column("moved", right=True),
-        Column("used", right=True),
-        Column("", prose=True),
-    )
+    columns = header("change", ">moved", ">used", Column("", prose=True))
     rows = tuple(
         (Cell(r.name), Cell(show_bytes(r.bytes_moved)), _share(r.efficiency), Cell(r.how))
         for r in remedies
@@ -328,7 +324,7 @@ def _sweep(swept: Sequence[Mapping[str, Any]]) -> Table:
         )
         for run in runs
     )
-    return Table(columns=tuple(Column(title, right=True) for title in titles), rows=rows)
+    return Table(header(*(f">{title}" for title in titles)), rows)
 
 
 def _range(values: Sequence[int]) -> Cell:

@@ -9,7 +9,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Cell, Column, Line, Table
+from gpuadvise.cli.blocks import Cell, Line, Table, header
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.ledger import UNPROFILED, BoundClass, ledger
@@ -196,11 +196,7 @@ def _action(finding: Finding) -> dict[str, Any]:
     }
 
 
-_COLUMNS = (
-    Column("kernel"), Column("runs", right=True), Column("time", right=True),
-    Column("share", right=True), Column("SM %", right=True), Column("mem %", right=True),
-    Column("occ %", right=True), Column("bound"), Column("faster?"), Column("fusion?"),
-)  # fmt: skip
+_COLUMNS = header("kernel", ">runs", ">time", ">share", ">SM %", ">mem %", ">occ %", "bound", "faster?", "fusion?")  # fmt: skip
 
 
 def _blocks(

@@ -20,13 +20,13 @@ from gpuadvise.advisor.transfers.links import Link, default_link_model, host_lin
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
-    Column,
     Fact,
     Heading,
     LabelledFacts,
     Line,
     Table,
     Tone,
+    header,
 )
 from gpuadvise.cli.devices import device_line, source_words
 
@@ -281,11 +281,7 @@ def _notes(case: BandwidthCase) -> Iterator[str]:
 
 
 def _links(case: BandwidthCase) -> Table:
-    columns = (
-        Column("link"),
-        Column("theoretical", right=True),
-        Column("copies reach", right=True),
-    )
+    columns = header("link", ">theoretical", ">copies reach")
     rows = [
         (Cell(link.name), Cell(show_rate(link.theoretical)), Cell(f"~{show_rate(link.attainable)}"))
         for link in case.links

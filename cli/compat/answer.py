@@ -25,7 +25,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.compat import text
 from gpuadvise.cli.compat.request import driver_for, with_kernel_names
 from gpuadvise.cli.compat.text import TONES
@@ -511,12 +511,7 @@ def gpu_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
     """Return the verdicts as a table, one line for each capability that can use the code."""
-    columns = (
-        Column("cc"),
-        Column("verdict"),
-        *(Column(name, right=True) for name in ("runs", "jit", "fails")),
-        Column("GPUs", prose=True),
-    )
+    columns = header("cc", "verdict", ">runs", ">jit", ">fails", Column("GPUs", prose=True))
     useful = [row for row in records if row["verdict"] != Outcome.FAILS]
     by_name = all(row["kernels"] and row["kernels"]["total"] for row in useful)
     rows = tuple(

@@ -20,6 +20,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    header,
 )
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _answers(answers: Sequence[Mapping[str, Any]]) -> Table:
         )
         for answer in answers
     )
-    return Table(columns=(Column("verdict"), Column("file"), Column("why", below=True)), rows=rows)
+    return Table(columns=header("verdict", "file", Column("why", below=True)), rows=rows)
 
 
 def _files(files: Sequence[Mapping[str, Any]]) -> Table:
@@ -156,8 +157,7 @@ def _files(files: Sequence[Mapping[str, Any]]) -> Table:
     )
     left = len(files) - len(rows)
     more = ((Cell(f"and {left:,} more"), *(Cell("") for _ in titles[1:])),) if left else ()
-    columns = (Column("file"), *(Column(title, right=True) for title in titles[1:]))
-    return Table(columns=columns, rows=rows + more)
+    return Table(header("file", *(f">{title}" for title in titles[1:])), rows + more)
 
 
 def _entries(result: Mapping[str, Any]) -> list[Block]:
@@ -173,14 +173,8 @@ def _entries(result: Mapping[str, Any]) -> list[Block]:
     fitting = [row for row in rows if row[0]["fits_gpu"]]
     nearest = [row for verdict in TONES for row in fitting[::-1] if row[0]["verdict"] == verdict]
     rows = [*nearest, *(row for row in rows if not row[0]["fits_gpu"])]
-    columns = (
-        Column("kind"),
-        Column("target"),
-        Column("made with"),
-        Column("count", right=True),
-        Column("size", right=True),
-        Column("verdict"),
-        Column("reason", prose=True),
+    columns = header(
+        "kind", "target", "made with", ">count", ">size", "verdict", Column("reason", prose=True)
     )
     reasons = [row[0]["reason"] for row in rows]
     new = [reason != before for reason, before in zip(reasons, ["", *reasons], strict=False)]

@@ -18,6 +18,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    header,
 )
 from gpuadvise.cli.device import connections, facts
 from gpuadvise.cli.devices import device_line
@@ -203,8 +204,7 @@ def _unknown() -> Cell:
 
 
 def _processes(some: Sequence[Process]) -> Table:
-    titles = (Column("Process", right=True), Column("Kind"), Column("Memory", right=True))
-    return Table(columns=(*titles, Column("Name")), rows=tuple(map(_process, some)))
+    return Table(header(">Process", "Kind", ">Memory", "Name"), tuple(map(_process, some)))
 
 
 def _process(process: Process) -> tuple[Cell, ...]:
@@ -305,10 +305,9 @@ def _address(own: Identity, machine: Machine | None) -> tuple[Fact, ...]:
 
 def _list(gpus: Sequence[Gpu]) -> Table:
     live = any(gpu.telemetry for gpu in gpus)
-    titles = [Column("GPU"), Column("Name"), Column("CUDA", right=True), Column("Device file")]
-    titles += [Column("PCI id"), Column("UUID")]
-    titles += [Column(title, right=True) for title, _, _ in _LIVE] if live else []
-    return Table(columns=tuple(titles), rows=tuple(_listed(gpu, live) for gpu in gpus))
+    titles = ["GPU", "Name", ">CUDA", "Device file", "PCI id", "UUID"]
+    titles += [f">{title}" for title, _, _ in _LIVE] if live else []
+    return Table(header(*titles), tuple(_listed(gpu, live) for gpu in gpus))
 
 
 def _listed(gpu: Gpu, live: bool) -> tuple[Cell, ...]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted_path
+from gpuadvise.advisor.prose import and_list, capitalized, inert, plural, quoted_path
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.resource_diff.runs import (
     NOTICEABLE,
@@ -25,7 +25,7 @@ from gpuadvise.advisor.resource_diff.runs import (
 from gpuadvise.advisor.timelines.signatures import is_timeline
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header
 from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit
@@ -169,7 +169,7 @@ def answer(
     any_damaged = any(run.damaged for run in runs)
     notes = [*_notes(old.files[0], runs[0]), *_notes(new.files[0], runs[1])]
     if cut:
-        notes.append(f"Not the whole of the same run? {cut[0].upper()}{cut[1:]}.")
+        notes.append(f"Not the whole of the same run? {capitalized(cut)}.")
     if fail_on_regression and not failing:
         _refuse_nothing(diff, filtered=pattern is not None)
     return Answer(
@@ -228,7 +228,7 @@ def _not_judged(old: str, new: str, diff: RunDiff, cut: str | None) -> list[NotJ
     """Return what of the files *old* and *new* was not compared."""
     sides = ((old, diff.old), (new, diff.new))
     left = [NotJudged(path=path, reason=note) for path, run in sides for note in run.notes]
-    return [*left, NotJudged(path=new, reason=f"{cut[0].upper()}{cut[1:]}.")] if cut else left
+    return [*left, NotJudged(path=new, reason=f"{capitalized(cut)}.")] if cut else left
 
 
 def _refuse_nothing(diff: RunDiff, *, filtered: bool) -> None:
@@ -430,7 +430,7 @@ def _whole_table(diff: RunDiff) -> Table:
         old, new = pick(diff.old), pick(diff.new)
         cells = (Cell(show_seconds(old)), Cell(show_seconds(new)), Cell(_change(old, new)))
         rows.append((Cell(title), *cells))
-    columns = (Column("old", right=True), Column("new", right=True), Column("change", right=True))
+    columns = header(">old", ">new", ">change")
     several = max(diff.old.gpus, diff.new.gpus) > 1
     return Table((Column("longest GPU" if several else "time"), *columns), tuple(rows))
 
@@ -451,14 +451,14 @@ def _change(old: float, new: float) -> str:
 
 
 def _kernel_table(records: Sequence[Record]) -> Table:
-    columns = (
-        Column("status"),
-        Column("total time", right=True),
-        Column("change", right=True),
-        Column("calls", right=True),
-        Column("median", right=True),
-        Column("occupancy", right=True),
-        Column("regs", right=True),
+    columns = header(
+        "status",
+        ">total time",
+        ">change",
+        ">calls",
+        ">median",
+        ">occupancy",
+        ">regs",
         Column("kernel", below=True),
     )
     left = room(columns, [_kernel_row(record, "") for record in records])
@@ -492,13 +492,7 @@ def _moved(record: Mapping[str, Any], key: str, show: Callable[[Any], str]) -> s
 
 
 def _copy_table(records: Sequence[Record]) -> Table:
-    columns = (
-        Column("direction"),
-        Column("memory"),
-        Column("copies", right=True),
-        Column("bytes", right=True),
-        Column("total time", right=True),
-    )
+    columns = header("direction", "memory", ">copies", ">bytes", ">total time")
     rows = tuple(
         (
             Cell(record["direction"]),

@@ -9,7 +9,7 @@ from gpuadvise.advisor.binaries.model import Exactness
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.resource_diff.change import Status
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.render import kernel_names
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ _TONES = {
     Status.BETTER: Tone.GOOD,
     Status.UNCHANGED: Tone.FAINT,
 }
-_COLUMNS = (
-    Column("status"),
-    Column("occupancy", right=True),
-    Column("regs", right=True),
-    Column("smem", right=True),
-    Column("stack", right=True),
-    Column("spills", right=True),
-    Column("arch"),
+_COLUMNS = header(
+    "status",
+    ">occupancy",
+    ">regs",
+    ">smem",
+    ">stack",
+    ">spills",
+    "arch",
     Column("kernel", below=True),
 )
 _PHRASES = {

@@ -21,6 +21,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    header,
 )
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.device.connections import label
@@ -362,12 +363,7 @@ def _silent(checks: Sequence[DoctorCheck]) -> list[Block]:
 
 
 def _all_checks(checks: Sequence[DoctorCheck], labels: Sequence[str]) -> list[Block]:
-    columns = (
-        Column("GPU", right=True),
-        Column("check"),
-        Column("status"),
-        Column("reason", prose=True),
-    )
+    columns = header(">GPU", "check", "status", Column("reason", prose=True))
     rows = tuple(
         (
             Cell("all" if check.gpu is None else labels[check.gpu]),

@@ -25,6 +25,7 @@ from gpuadvise.advisor.fleet.machine import (
     fleet_machine,
 )
 from gpuadvise.advisor.fleet.timestamps import taken_at
+from gpuadvise.advisor.prose import capitalized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ def _judged(file: DumpFile, content: bytes | Unread) -> JudgedFile:
         text = error.message
         text = f"It {text}" if text.startswith(("is ", "holds ", "has ")) else text
         hint = f" {error.hint}" if error.hint else ""
-        return JudgedFile(file, (), f"{text[:1].upper()}{text[1:]}{hint}")
+        return JudgedFile(file, (), f"{capitalized(text)}{hint}")
 
 
 _SCHEMA = b'"schema"'

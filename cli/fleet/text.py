@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.fleet.groups import median_rate
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.prose import and_list, capitalized, plural
 from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_rate
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header, left_out
 from gpuadvise.cli.fleet.evaluate import FACT_WORDS, MachineVerdict, ecc_words, priority_of
 from gpuadvise.rules.model import Priority
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 40
 _MOST_HOSTS = 12
 _MOST_DIFFERENCES = 20
+_HOW = "--all shows them"
 _DAY = len("2026-11-20")
 _TONES = {
     MachineVerdict.HEALTHY: Tone.GOOD,
@@ -73,21 +74,12 @@ def _table(report: FleetReport, *, full: bool) -> list[Block]:
     shown = lines if full else lines[:_MOST_ROWS]
     if not shown:
         return []
-    titles = ("host", "GPU", "model", "driver", "temperature", "power", "ECC", "Xid", "link")
-    right = ("GPU", "temperature", "power")
-    columns = (
-        *(Column(title, right=title in right) for title in titles),
+    columns = header(
+        "host", ">GPU", "model", "driver", ">temperature", ">power", "ECC", "Xid", "link",
         Column("verdict", prose=True),
-    )
-    page: list[Block] = [Table(columns, tuple(_cells(report, *line) for line in shown))]
-    if left := len(lines) - len(shown):
-        page.append(
-            Line(
-                f"{plural(left, 'more line')}: --all shows {'it' if left == 1 else 'them'}.",
-                Tone.FAINT,
-            )
-        )
-    return page
+    )  # fmt: skip
+    table = Table(columns, tuple(_cells(report, *line) for line in shown))
+    return [table, *left_out(len(lines) - len(shown), "line", _HOW)]
 
 
 def _cells(
@@ -149,36 +141,20 @@ def _group(group: Group, report: FleetReport, *, full: bool) -> list[Block]:
     ]
     many = len(group.machines)
     page: list[Block] = [Heading(f"{plural(many, 'machine')} with {group.kind}")]
-    page += [Line(f"{rate[:1].upper()}{rate[1:]}.", indent=2) for rate in rates]
+    page += [Line(f"{capitalized(rate)}.", indent=2) for rate in rates]
     members = {machine.host: machine for machine in group.machines}
     odd = [item for item in report.differences if item.host in members]
     lines = _differences(odd, members, full=full)
     shown = lines if full else lines[:_MOST_DIFFERENCES]
     page += [Line(line, Tone.POOR, indent=2) for line in shown]
-    if left := len(lines) - len(shown):
-        page.append(
-            Line(
-                f"{plural(left, 'more difference')}: --all shows {'it' if left == 1 else 'them'}.",
-                Tone.FAINT,
-                indent=2,
-            )
-        )
+    page += left_out(len(lines) - len(shown), "difference", _HOW, indent=2)
     for split in report.splits:
         if split.kind == group.kind:
             held = [f"{_value(split.fact, value)} on {count}" for value, count in split.counts]
-            shown_values = held if full else held[:_MOST_HOSTS]
-            more = (
-                [f"{len(held) - len(shown_values)} more values"]
-                if len(held) > len(shown_values)
-                else []
-            )
-            words = FACT_WORDS[split.fact]
-            page.append(
-                Line(
-                    f"{words[:1].upper()}{words[1:]} without a majority: {and_list([*shown_values, *more])}.",
-                    indent=2,
-                )
-            )
+            more = len(held) - (len(held) if full else _MOST_HOSTS)
+            values = [*held[:-more], f"{more} more values"] if more > 0 else held
+            said = f"{capitalized(FACT_WORDS[split.fact])} without a majority: {and_list(values)}."
+            page.append(Line(said, indent=2))
     if not lines and many > 1:
         page.append(Line("None differs from most of them.", Tone.FAINT, indent=2))
     return page
@@ -196,9 +172,8 @@ def _differences(
         places.setdefault((item.fact, item.value, item.usual), []).append(where)
     sentences = []
     for (fact, value, usual), hosts in places.items():
-        words = FACT_WORDS[fact]
         sentences.append(
-            f"{words[:1].upper()}{words[1:]}: {_value(fact, value)} on {_listed(hosts, full=full)};"
+            f"{capitalized(FACT_WORDS[fact])}: {_value(fact, value)} on {_listed(hosts, full=full)};"
             f" usual is {_value(fact, usual)}."
         )
     return sentences
@@ -243,12 +218,7 @@ def _changes(report: FleetReport, *, full: bool) -> list[Block]:
     shown = lines if full else lines[:_MOST_DIFFERENCES]
     page: list[Block] = [Heading("Worse than before")]
     page += [Line(line, Tone.POOR, indent=2) for line in shown]
-    if left := len(lines) - len(shown):
-        them = "it" if left == 1 else "them"
-        page.append(
-            Line(f"{plural(left, 'more change')}: --all shows {them}.", Tone.FAINT, indent=2)
-        )
-    return page
+    return page + left_out(len(lines) - len(shown), "change", _HOW, indent=2)
 
 
 def _fault(fault: Fault, *, full: bool) -> list[Block]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_flops, show_rate
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.device import facts
 
 if TYPE_CHECKING:
@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 _UNKNOWN = Cell("-", Tone.FAINT)
 _TERA = 1e12
 # Narrow enough for 80 columns with the longest id: peaks are bare numbers.
-_LIST = (
-    Column("GPU"),
-    Column("CC", right=True),
-    Column("SMs", right=True),
-    Column("Memory", right=True),
-    Column("Bandwidth", right=True),
-    Column("FP32", right=True),
-    Column("Tensor", right=True),
-)
+_LIST = header("GPU", ">CC", ">SMs", ">Memory", ">Bandwidth", ">FP32", ">Tensor")
 
 
 def blocks(selection: Chosen) -> list[Block]:

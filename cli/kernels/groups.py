@@ -12,7 +12,7 @@ from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header, left_out
 from gpuadvise.cli.kernels.counts import LOW
 from gpuadvise.cli.render.row_encoder import RowEncoder, same
 
@@ -121,14 +121,7 @@ def prefix_of(name: str) -> str:
     return kept or bare or name
 
 
-_COLUMNS = (
-    Column("kernels", right=True),
-    Column("code", right=True),
-    Column("spilling", right=True),
-    Column("regs", right=True),
-    Column("lowest occupancy", right=True),
-    Column("below 50 %", right=True),
-)
+_COLUMNS = header(">kernels", ">code", ">spilling", ">regs", ">lowest occupancy", ">below 50 %")
 
 
 def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -> list[Block]:
@@ -143,10 +136,7 @@ def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -
         shared = _shared_folder(listed) if by == "file" else ""
         rows = (_row(group, group.group.removeprefix(shared)) for group in listed)
         blocks.append(Table(columns=columns, rows=tuple(rows)))
-    if len(groups) > len(listed):
-        rest = plural(len(groups) - len(listed), "more group")
-        blocks.append(Line(f"{rest}: --limit 0 shows all.", Tone.FAINT))
-    return blocks
+    return [*blocks, *left_out(len(groups) - len(listed), "group", "--limit 0 shows all")]
 
 
 def _shared_folder(groups: list[KernelGroup]) -> str:

@@ -12,7 +12,7 @@ from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.advisor.quantity import show_bytes, show_share
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header, left_out
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.formats import Format
@@ -34,15 +34,15 @@ Record = dict[str, Any]
 
 _MOST_TARGETS = 12
 _MOST_PARTS = 20  # of a path
-_KERNEL_COLUMNS = (
-    Column("occupancy", right=True),
-    Column("limited by"),
-    Column("regs", right=True),
-    Column("smem", right=True),
-    Column("stack", right=True),
-    Column("spills", right=True),
-    Column("block", right=True),
-    Column("arch"),
+_KERNEL_COLUMNS = header(
+    ">occupancy",
+    "limited by",
+    ">regs",
+    ">smem",
+    ">stack",
+    ">spills",
+    ">block",
+    "arch",
     Column("kernel", below=True),
 )
 _LIMITERS = {"shared_memory": "shared memory"}
@@ -54,10 +54,8 @@ def kernels_page(choice: Choice | None, counts: KernelCounts, listed: list[Recor
     if listed:
         blocks.append(_table(listed))
     blocks += [Line(text, Tone.FAINT) for text in _remarks(listed)]
-    if counts.kernels > len(listed):
-        rest = plural(counts.kernels - len(listed), "more kernel")
-        blocks.append(Line(f"{rest}: --limit 0 shows all, --filter some.", Tone.FAINT))
-    return blocks
+    hidden = counts.kernels - len(listed)
+    return [*blocks, *left_out(hidden, "kernel", "--limit 0 shows all, --filter some")]
 
 
 def _table(listed: list[Record]) -> Table:
@@ -269,14 +267,7 @@ def _remarks(records: list[Record]) -> list[str]:
 
 Key = tuple[str, str, str, str]
 
-_ENTRY_COLUMNS = (
-    Column("count", right=True),
-    Column("content"),
-    Column("arch"),
-    Column("packed"),
-    Column("bytes", right=True),
-    Column("where"),
-)
+_ENTRY_COLUMNS = header(">count", "content", "arch", "packed", ">bytes", "where")
 _IMAGES = (Content.SASS, Content.STUB)
 # Looked up for every entry, and only then put into words.
 _KIND = attrgetter(

@@ -17,7 +17,7 @@ from gpuadvise.advisor.backends.worker_processes import usable_cores
 from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.engines.processes import Processes
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
-from gpuadvise.advisor.prose import and_list, quoted_path
+from gpuadvise.advisor.prose import and_list, capitalized, quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD
 from gpuadvise.advisor.source.language import is_python, syntax_fault
 from gpuadvise.advisor.source.linted_file import LintedFile
@@ -201,7 +201,7 @@ def _refuse_other_kinds(name: str) -> None:
 def _left_out(path: str, message: str) -> NotJudged:
     """Return *path* as not judged for the reason that *message* gives behind the file's name."""
     reason = message.removeprefix(quoted_path(path)).lstrip(": ")
-    return NotJudged(path=path, reason=f"{reason[:1].upper()}{reason[1:]}", said=message)
+    return NotJudged(path=path, reason=capitalized(reason), said=message)
 
 
 def _checked_python(source: SourceFile, data: bytes, left: list[NotJudged]) -> SourceFile:

@@ -8,7 +8,7 @@ from gpuadvise.advisor.backends.measure.access import AccessTiming, measure_acce
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.pattern import strided
 from gpuadvise.advisor.quantity import show_rate, show_share
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
+from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
 from gpuadvise.cli.measure.subject import (
     Measured,
     Subject,
@@ -74,22 +74,14 @@ def expected_efficiency(access: AccessTiming, device: Device) -> float:
 
 
 def _blocks(accesses: Sequence[AccessTiming], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = (
-        "move",
-        "word",
-        "stride",
-        "offset",
-        "useful rate",
-        "spread",
-        "runs",
-        "efficiency",
-        "sectors say",
-        "ratio",
-    )
+    titles = (
+        "move", ">word", ">stride", ">offset", ">useful rate", ">spread", ">runs", ">efficiency",
+        ">sectors say", ">ratio",
+    )  # fmt: skip
     return [
         Table(
-            columns=tuple(Column(title, right=title != "move") for title in columns),
-            rows=tuple(_cells(access, row) for access, row in zip(accesses, rows, strict=True)),
+            header(*titles),
+            tuple(_cells(access, row) for access, row in zip(accesses, rows, strict=True)),
         ),
         Line(EXPLANATION),
     ]

@@ -11,7 +11,7 @@ from gpuadvise.advisor.backends.measure.bandwidth import (
     measure_bandwidth,
 )
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
+from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
 from gpuadvise.cli.measure.subject import (
     Measured,
     Subject,
@@ -68,10 +68,9 @@ def _row(streamed: Streamed, device: Device) -> dict[str, Any]:
 
 
 def _blocks(streams: Sequence[Streamed], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = ("move", "word", "rate", "spread", "runs", "theoretical", "reached")
     table = Table(
-        columns=tuple(Column(title, right=title != "move") for title in columns),
-        rows=tuple(_cells(streamed, row) for streamed, row in zip(streams, rows, strict=True)),
+        header("move", ">word", ">rate", ">spread", ">runs", ">theoretical", ">reached"),
+        tuple(_cells(streamed, row) for streamed, row in zip(streams, rows, strict=True)),
     )
     return [table, Line(_EXPLANATION)]
 

@@ -14,7 +14,7 @@ from gpuadvise.advisor.backends.measure.copies import (
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.advisor.transfers.links import default_link_model
-from gpuadvise.cli.blocks import Block, Cell, Column, Fact, Heading, LabelledFacts, Table
+from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, LabelledFacts, Table, header
 from gpuadvise.cli.measure.subject import (
     Measured,
     Subject,
@@ -90,11 +90,8 @@ def expected_rate(copy: Copy, device: Device) -> float | None:
 def _blocks(
     copies: Sequence[Copy], device: Device, calibration: LinkModel | None
 ) -> Sequence[Block]:
-    columns = ("copy", "size", "time", "spread", "runs", "rate", "expected", "reached")
-    table = Table(
-        columns=tuple(Column(title, right=title != "copy") for title in columns),
-        rows=tuple(_cells(copy, device) for copy in copies),
-    )
+    titles = ("copy", ">size", ">time", ">spread", ">runs", ">rate", ">expected", ">reached")
+    table = Table(header(*titles), tuple(_cells(copy, device) for copy in copies))
     return [table] if calibration is None else [table, *_calibration(calibration)]
 
 

@@ -20,7 +20,7 @@ from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.advisor.transfers.overlap import stage
 from gpuadvise.advisor.transfers.pipeline import StagedWork
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Line, Table, Tone, header
 from gpuadvise.cli.measure.subject import Measured, Subject, sample_fields, spread_cells
 
 if TYPE_CHECKING:
@@ -125,7 +125,9 @@ def _best(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _blocks(
     stagings: Sequence[Staged], rows: Sequence[dict[str, Any]], summary: dict[str, Any]
 ) -> Sequence[Block]:
-    columns = ("job", "size", "back", "streams", "measured", "spread", "runs", "predicted", "error")
+    titles = (
+        "job", ">size", "back", ">streams", ">measured", ">spread", ">runs", ">predicted", ">error"
+    )  # fmt: skip
     return [
         Line(
             f"Prediction against measurement: median error "
@@ -133,8 +135,8 @@ def _blocks(
             Tone.STRONG,
         ),
         Table(
-            columns=tuple(Column(title, right=title not in {"job", "back"}) for title in columns),
-            rows=tuple(_cells(staged, row) for staged, row in zip(stagings, rows, strict=True)),
+            header(*titles),
+            tuple(_cells(staged, row) for staged, row in zip(stagings, rows, strict=True)),
         ),
     ]
 

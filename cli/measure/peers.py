@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.measure.peers import PeerCopy, copies, gpus, measure_peers
 from gpuadvise.advisor.quantity import show_bytes, show_rate
 from gpuadvise.advisor.transfers.links import host_link, nvlink
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table
+from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
 from gpuadvise.cli.measure.subject import (
     Measured,
     Subject,
@@ -67,12 +67,9 @@ def expected_rate(pair: PeerCopy, device: Device) -> float | None:
 
 
 def _blocks(pairs: Sequence[PeerCopy], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = ("copy", "peer access", "size", "rate", "spread", "runs", "expected", "reached")
-    table = Table(
-        columns=tuple(Column(title, right=title not in columns[:2]) for title in columns),
-        rows=tuple(_cells(pair, row) for pair, row in zip(pairs, rows, strict=True)),
-    )
-    return [table, Line(_EXPLANATION)]
+    titles = ("copy", "peer access", ">size", ">rate", ">spread", ">runs", ">expected", ">reached")
+    cells = tuple(_cells(pair, row) for pair, row in zip(pairs, rows, strict=True))
+    return [Table(header(*titles), cells), Line(_EXPLANATION)]
 
 
 def _cells(pair: PeerCopy, row: dict[str, Any]) -> tuple[Cell, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.rate import TYPES, Rate, measure_rates
 from gpuadvise.advisor.quantity import show_flops
-from gpuadvise.cli.blocks import Block, Cell, Column, Table
+from gpuadvise.cli.blocks import Block, Cell, Table, header
 from gpuadvise.cli.measure.subject import (
     Measured,
     Subject,
@@ -45,13 +45,9 @@ def _row(rate: Rate, device: Device) -> dict[str, Any]:
 
 
 def _blocks(rates: Sequence[Rate], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = ("type", "by", "attained", "spread", "runs", "peak", "reached")
-    return [
-        Table(
-            columns=tuple(Column(title, right=title not in ("type", "by")) for title in columns),
-            rows=tuple(_cells(rate, row) for rate, row in zip(rates, rows, strict=True)),
-        )
-    ]
+    columns = header("type", "by", ">attained", ">spread", ">runs", ">peak", ">reached")
+    cells = (_cells(rate, row) for rate, row in zip(rates, rows, strict=True))
+    return [Table(columns, tuple(cells))]
 
 
 def _cells(rate: Rate, row: dict[str, Any]) -> tuple[Cell, ...]:

@@ -13,7 +13,7 @@ from gpuadvise.advisor.occupancy.tiers import decoded
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
@@ -313,10 +313,10 @@ def _share(row: Mapping[str, Any]) -> Cell:
 def _tier_table(case: GridCase, tiers: Sequence[Tier]) -> Table:
     most = case.choice.device.limits.max_warps_per_sm
     return Table(
-        columns=(
-            Column("Occupancy", right=True),
-            Column("Warps", right=True),
-            Column("Launches", right=True),
+        columns=header(
+            ">Occupancy",
+            ">Warps",
+            ">Launches",
             *(Column(_TITLES[key], right=True) for key in case.keys),
         ),
         rows=tuple(
@@ -357,10 +357,8 @@ def _room(case: GridCase, best: Tier) -> list[Block]:
         return []
     rows = [_row(case, values) for values in launches]
     table = Table(
-        columns=(
-            *(Column(_TITLES[key], right=True) for key in case.keys),
-            Column("Blocks", right=True),
-            Column("Limited by"),
+        columns=header(
+            *(Column(_TITLES[key], right=True) for key in case.keys), ">Blocks", "Limited by"
         ),
         rows=tuple(
             (

@@ -17,7 +17,7 @@ from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.advisor.values import LARGEST_LAUNCH, whole
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Line, Table, Tone, header
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.request import echo, flat, question
@@ -222,12 +222,7 @@ def _same(first: Occupancy, second: Occupancy, by: Axis) -> bool:
     )
 
 
-_ANSWER = (
-    Column("Blocks", right=True),
-    Column("Warps", right=True),
-    Column("Occupancy", right=True),
-    Column("Limited by"),
-)
+_ANSWER = header(">Blocks", ">Warps", ">Occupancy", "Limited by")
 
 
 def curve(

@@ -10,7 +10,7 @@ from gpuadvise.advisor.occupancy.model import most_blocks
 from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Heading, Line, Table, Tone, header
 from gpuadvise.cli.devices import device_line
 
 if TYPE_CHECKING:
@@ -298,13 +298,7 @@ def _sizes(case: OccupancyCase) -> Iterator[str]:
     )
 
 
-COLUMNS = (
-    Column("Resource"),
-    Column("Per block", right=True),
-    Column("Per SM", right=True),
-    Column("Blocks that fit", right=True),
-    Column(""),
-)
+COLUMNS = header("Resource", ">Per block", ">Per SM", ">Blocks that fit", "")
 
 
 def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[Block]:

@@ -15,7 +15,6 @@ from gpuadvise.advisor.transfers.pipeline import Engine
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
-    Column,
     Drawing,
     Fact,
     Heading,
@@ -23,6 +22,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    header,
 )
 from gpuadvise.cli.devices import device_line, source_words
 
@@ -308,7 +308,7 @@ def _gain(case: OverlapCase) -> Iterator[str]:
 
 def _table(case: OverlapCase) -> Table:
     sized = case.overlap.best.chunk_bytes is not None
-    titles = ("pieces", "streams", "time", "speed-up", *(["chunk"] if sized else []))
+    columns = header(">pieces", ">streams", ">time", ">speed-up", *([">chunk"] if sized else []))
     best = case.overlap.best.pieces
     cells = []
     for staging in case.overlap.tried:
@@ -325,7 +325,7 @@ def _table(case: OverlapCase) -> Table:
                 *([Cell(show_bytes(staging.chunk_bytes), tone)] if staging.chunk_bytes else []),
             )
         )
-    return Table(columns=tuple(Column(title, right=True) for title in titles), rows=tuple(cells))
+    return Table(columns, tuple(cells))
 
 
 def _shown(*wanted: int) -> set[int]:

@@ -25,6 +25,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    header,
 )
 from gpuadvise.cli.devices import device_line, source_words
 from gpuadvise.cli.render.kernel_names import fitted, room
@@ -166,12 +167,7 @@ def _facts(kernel: Placed) -> Iterator[Fact]:
 
 
 def _moves(kernel: Placed) -> Table:
-    columns = (
-        Column("change"),
-        Column("FLOP/B", right=True),
-        Column("at most", right=True),
-        Column("", prose=True),
-    )
+    columns = header("change", ">FLOP/B", ">at most", Column("", prose=True))
     rows = tuple(
         (Cell(m.name), Cell(_number(m.intensity)), Cell(f"{show_number(m.gain)}x"), Cell(m.how))
         for m in kernel.moves
@@ -180,7 +176,7 @@ def _moves(kernel: Placed) -> Table:
 
 
 def _ridges(device: Device, rate: float) -> Table:
-    columns = (Column("unit"), Column("peak", right=True), Column("ridge, FLOP/B", right=True))
+    columns = header("unit", ">peak", ">ridge, FLOP/B")
     rows = tuple(
         (Cell(u.key), Cell(show_flops(u.rate)), Cell(_number(ridge_point(u.rate, rate))))
         for u in all_peaks(device)
@@ -189,12 +185,8 @@ def _ridges(device: Device, rate: float) -> Table:
 
 
 def _kernels(kernels: Sequence[Placed]) -> Table:
-    titles = ("FLOP/B", "attainable", "achieved", "of the roof")
-    columns = (
-        Column("kernel", below=True),
-        Column("bound"),
-        *(Column(t, right=True) for t in titles),
-    )
+    titles = ("bound", ">FLOP/B", ">attainable", ">achieved", ">of the roof")
+    columns = header(Column("kernel", below=True), *titles)
     rows = [_kernel(kernel, "") for kernel in kernels]
     whole = [kernel.workload.name or "" for kernel in kernels]
     names = fitted(whole, room(columns, rows))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone, header
 from gpuadvise.cli.findings import finding_object
 from gpuadvise.cli.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.deciding import numbers_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 
 
-_COLUMNS = (Column("priority"), Column(""), Column("rule"), Column("what to do", prose=True))
+_COLUMNS = header("priority", "", "rule", Column("what to do", prose=True))
 
 
 def summary(rule: Rule) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds, show_share
-from gpuadvise.cli.blocks import Block, Cell, Column, Fact, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Table, Tone, header
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.exposure import TracedCollective
@@ -56,16 +56,16 @@ def fact(line: Timeline) -> Fact:
     )
 
 
-_COLUMNS = (
-    Column("time", right=True),
-    Column("collective"),
-    Column("calls", right=True),
-    Column("bytes", right=True),
-    Column("ranks", right=True),
-    Column("median", right=True),
-    Column("shortest", right=True),
-    Column("algorithm", right=True),
-    Column("bus", right=True),
+_COLUMNS = header(
+    ">time",
+    "collective",
+    ">calls",
+    ">bytes",
+    ">ranks",
+    ">median",
+    ">shortest",
+    ">algorithm",
+    ">bus",
 )
 
 

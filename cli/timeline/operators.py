@@ -13,7 +13,7 @@ from gpuadvise.advisor.quantity import (
     show_share,
 )
 from gpuadvise.advisor.timelines.operator_roof import share_of_roof
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header, left_out
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -79,14 +79,14 @@ def _saved(one: FusionCandidate, device: Device | None) -> float | None:
     return one.saved_bytes / bandwidth if bandwidth else None
 
 
-_COLUMNS = (
-    Column("share", right=True),
-    Column("time", right=True),
-    Column("calls", right=True),
-    Column("FLOP/s", right=True),
-    Column("bytes/s", right=True),
-    Column("of the roof", right=True),
-    Column("tensor cores", right=True),
+_COLUMNS = header(
+    ">share",
+    ">time",
+    ">calls",
+    ">FLOP/s",
+    ">bytes/s",
+    ">of the roof",
+    ">tensor cores",
     Column("operator", below=True),
 )
 
@@ -103,8 +103,7 @@ def blocks(listed: Operators, device: Device | None, top: int) -> list[Block]:
         Heading("Operators by time"),
         Table(_COLUMNS, tuple(_row(one, listed, device) for one in shown)),
     ]
-    if hidden := len(listed.operators) - len(shown):
-        screen.append(Line(f"{plural(hidden, 'more operator')}: --limit 0 lists all.", Tone.FAINT))
+    screen += left_out(len(listed.operators) - len(shown), "operator", "--limit 0 lists all")
     if not any(one.call.shapes for one in shown):
         screen.append(Line("Rates need shapes: record with record_shapes=True.", Tone.FAINT))
     return [*screen, *_fusions(listed, device), *_queue(listed), *_memory(listed)]
@@ -148,12 +147,7 @@ def _fusions(listed: Operators, device: Device | None) -> list[Block]:
         )
     if not rows:
         return []
-    columns = (
-        Column("saves", right=True),
-        Column("time", right=True),
-        Column("times", right=True),
-        Column("operators", below=True),
-    )
+    columns = header(">saves", ">time", ">times", Column("operators", below=True))
     return [
         Heading("Passes that could be one"),
         Table(columns, tuple(rows)),

@@ -8,7 +8,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.phases import Phase
-from gpuadvise.cli.blocks import Block, Cell, Column, Fact, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Table, Tone, header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +26,7 @@ def blocks(steps: Steps) -> list[Block]:
     typical = steps.median_phases
     if not typical:
         return []
-    columns = (
-        Column("phase"),
-        Column("kernels", right=True),
-        Column("first to last", right=True),
-        Column("of the step", right=True),
-    )
+    columns = header("phase", ">kernels", ">first to last", ">of the step")
     rows = tuple(
         (
             Cell(str(one.phase)),
@@ -69,7 +64,7 @@ def graphs(line: Timeline) -> list[Block]:
     if not line.graphs:
         return []
     single_ns = _single_launch_ns(line)
-    columns = ("replays", "kernels", "GPU each", "busy", "host each", "launched singly")
+    titles = (">replays", ">kernels", ">GPU each", ">busy", ">host each", ">launched singly")
     rows = tuple(
         (
             Cell(f"{one.replays:,}"),
@@ -87,7 +82,7 @@ def graphs(line: Timeline) -> list[Block]:
     )
     return [
         Heading("Graphs"),
-        Table(tuple(Column(title, right=True) for title in columns), rows),
+        Table(header(*titles), rows),
         Line(told, Tone.FAINT),
     ]
 

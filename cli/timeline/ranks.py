@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.timelines.ranks import WORTH_BALANCING
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Heading, Line, Table, Tone, header, left_out
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.ranks import RankBalance, RankWait
@@ -62,13 +62,7 @@ def verdict(balance: RankBalance) -> str:
     )
 
 
-_COLUMNS = (
-    Column("rank", right=True),
-    Column("waited", right=True),
-    Column("of its span", right=True),
-    Column("came last to", right=True),
-    Column("others then waited", right=True),
-)
+_COLUMNS = header(">rank", ">waited", ">of its span", ">came last to", ">others then waited")
 
 
 def blocks(balance: RankBalance) -> list[Block]:
@@ -80,8 +74,7 @@ def blocks(balance: RankBalance) -> list[Block]:
         Heading("Ranks"),
         Table(_COLUMNS, tuple(_row(one, balance, late=one.rank in late) for one in shown)),
     ]
-    if hidden := len(ordered) - len(shown):
-        screen.append(Line(f"{plural(hidden, 'more rank')}: --format json has all.", Tone.FAINT))
+    screen += left_out(len(ordered) - len(shown), "rank", "--format json has all")
     if balance.unmatched:
         screen.append(
             Line(

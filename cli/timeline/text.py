@@ -27,6 +27,8 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    header,
+    left_out,
 )
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.render.kernel_names import fitting, room, shortened
@@ -112,7 +114,7 @@ def blocks(
         screen += [Line(f"{plural(len(cases), 'timeline')}; the longest span first", Tone.STRONG)]
         screen += [Line(ranks.verdict(balance), Tone.STRONG)] if balance else []
         screen.append(_gpus(cases[:_MOST_GPUS]))
-        screen += _hidden(len(cases) - _MOST_GPUS, "timeline", "--format json has all")
+        screen += left_out(len(cases) - _MOST_GPUS, "timeline", "--format json has all")
         screen += ranks.blocks(balance) if balance else []
         screen.append(Line(""))
     screen += [Line(verdict(case), Tone.STRONG), Line(_title(line))]
@@ -122,33 +124,22 @@ def blocks(
     if line.kernels:
         listed = line.kernels[: top or None]
         screen += [Heading("Kernels by time"), _kernels(listed, line)]
-        screen += _hidden(len(line.kernels) - len(listed), "kernel", "--limit 0 lists all")
+        screen += left_out(len(line.kernels) - len(listed), "kernel", "--limit 0 lists all")
     screen += operators.blocks(by_operator, line.device, top) if by_operator else []
     screen += communication.blocks(line)
     if line.copies:
-        listed_copies = line.copies[:_MOST_COPIES]
-        screen += [Heading("Copies"), _copies(listed_copies, case)]
-        screen += _hidden(
-            len(line.copies) - len(listed_copies), "kind of copies", "--format json has all"
-        )
+        screen += [Heading("Copies"), _copies(line.copies[:_MOST_COPIES], case)]
+        left, many = len(line.copies) - _MOST_COPIES, "kinds of copies"
+        screen += left_out(left, "kind of copies", "--format json has all", many=many)
     if line.steps is not None:
         screen += [Heading("Steps"), _steps(line.steps), Line(_slowest(line.steps), Tone.FAINT)]
         screen += phases.blocks(line.steps)
     screen += phases.graphs(line)
     if case.changes:
         screen += [Heading("What could be won at most"), _changes(case.changes[:_MOST_CHANGES])]
-        screen += [
-            Line(
-                "One change at a time; gpuadvise advise FILE says how, and judges the kernels.",
-                Tone.FAINT,
-            )
-        ]
+        told = "One change at a time; gpuadvise advise FILE says how, and judges the kernels."
+        screen.append(Line(told, Tone.FAINT))
     return screen
-
-
-def _hidden(count: int, noun: str, how: str) -> list[Block]:
-    many = "kinds of copies" if noun.startswith("kind") else None
-    return [Line(f"{plural(count, f'more {noun}', many)}: {how}.", Tone.FAINT)] if count > 0 else []
 
 
 def verdict(case: TimelineCase) -> str:
@@ -196,8 +187,8 @@ def _title(line: Timeline) -> str:
 
 
 def _gpus(cases: Sequence[TimelineCase]) -> Table:
-    titles = ("GPU", "rank", "span", "kernels", "copies", "idle")
-    rows = [
+    titles = (">GPU", ">rank", ">span", ">kernels", ">copies", ">idle")
+    rows = tuple(
         (
             Cell(str(line.gpu)),
             Cell("-" if line.rank is None else str(line.rank)),
@@ -205,17 +196,12 @@ def _gpus(cases: Sequence[TimelineCase]) -> Table:
             Cell(_share(line.kernel_ns, line)),
             Cell(_share(line.copy_ns, line)),
             Cell(_share(line.idle_ns, line)),
+            Cell(case.place.rsplit("/", 1)[-1]),
         )
-        for line in (case.timeline for case in cases)
-    ]
-    columns = tuple(Column(title, right=True) for title in titles)
-    return Table(
-        (*columns, Column("file", below=True)),
-        tuple(
-            (*row, Cell(case.place.rsplit("/", 1)[-1]))
-            for row, case in zip(rows, cases, strict=True)
-        ),
+        for case in cases
+        for line in (case.timeline,)
     )
+    return Table(header(*titles, Column("file", below=True)), rows)
 
 
 def _share(part: int, line: Timeline) -> str:
@@ -320,9 +306,8 @@ def _steps(steps: Steps) -> Table:
             [slowest.part_ns(part) for part in PARTS],
         ),
     ]
-    columns = ("time", "kernels", "communication", "copies", "idle")
     return Table(
-        (Column("step"), *(Column(title, right=True) for title in columns)),
+        header("step", ">time", ">kernels", ">communication", ">copies", ">idle"),
         tuple(
             (
                 Cell(name),
@@ -358,13 +343,8 @@ def _overlap(case: TimelineCase) -> Iterator[Fact]:
     yield Fact("overlapped", Cell(show_share(staging.achieved)), remark)
 
 
-_KERNEL_COLUMNS = (
-    Column("share", right=True),
-    Column("time", right=True),
-    Column("calls", right=True),
-    Column("occupancy", right=True),
-    Column("limited by"),
-    Column("kernel", below=True),
+_KERNEL_COLUMNS = header(
+    ">share", ">time", ">calls", ">occupancy", "limited by", Column("kernel", below=True)
 )
 # Characters of a name beside which limiters have their whole words, and of one in a pipe.
 _WIDE_NAME, _PIPED_NAME = 30, 60
@@ -424,15 +404,8 @@ def _dims(dims: tuple[int, int, int]) -> str:
     return "x".join(map(str, dims[:kept]))
 
 
-_COPY_COLUMNS = (
-    Column("time", right=True),
-    Column("direction"),
-    Column("memory"),
-    Column("copies", right=True),
-    Column("bytes", right=True),
-    Column("median", right=True),
-    Column("rate", right=True),
-    Column("of the link", right=True),
+_COPY_COLUMNS = header(
+    ">time", "direction", "memory", ">copies", ">bytes", ">median", ">rate", ">of the link"
 )
 
 
@@ -473,7 +446,7 @@ def _changes(changes: Sequence[WhatIf]) -> Table:
         for change in changes
     ]
     return Table(
-        (Column("whole", right=True), Column("change"), Column("if it saved", prose=True)),
+        header(">whole", "change", Column("if it saved", prose=True)),
         tuple(rows),
     )
 

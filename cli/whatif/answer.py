@@ -26,7 +26,7 @@ from gpuadvise.advisor.register_caps import (
 )
 from gpuadvise.advisor.values import whole
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.options import named
 from gpuadvise.cli.whatif.program import CappableProgram, CompiledKernel, read_program
@@ -351,17 +351,17 @@ def _record(candidate: CappedKernel, device: Device, measured: _Measured | None)
 
 
 _TIME = Column("time", right=True)
-_COLUMNS = (
-    Column("block", right=True),
-    Column("cap", right=True),
-    Column("regs", right=True),
-    Column("spilled", right=True),
-    Column("local", right=True),
-    Column("smem", right=True),
-    Column("blocks", right=True),
-    Column("occupancy", right=True),
-    Column("limited by"),
-    Column(""),
+_COLUMNS = header(
+    ">block",
+    ">cap",
+    ">regs",
+    ">spilled",
+    ">local",
+    ">smem",
+    ">blocks",
+    ">occupancy",
+    "limited by",
+    "",
 )
 
 
