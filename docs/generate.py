@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from inspect import cleandoc
 from pathlib import Path
@@ -206,13 +207,13 @@ def columns_file() -> str:
     rows = []
     for name in SCHEMA_COMMANDS:
         if len(declaration_of(name).rows) == 1:
-            names = "".join(f'        "{column}",\n' for column in columns_of(name))
-            rows.append(f'    "{name}": (\n{names}    ),\n')
+            names = textwrap.wrap(", ".join(f'"{column}"' for column in columns_of(name)), 92)
+            rows.append("\n        ".join([f'    "{name}": (', *names]) + ",\n    ),\n")
     return (
         '"""The columns of CSV by command, with a line of one kind: written by ``docs/generate.py`` from '
         '``api/answers``."""\n\nfrom __future__ import annotations\n\nCOLUMNS = {\n'
         + "".join(rows)
-        + "}\n"
+        + "}  # fmt: skip\n"
     )
 
 
