@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 SHOWN = 60
 
 
-def and_list(words: Sequence[str], joiner: str = "and") -> str:
-    """Return *words* as an English list: ``a``, ``a and b``, ``a, b and c``."""
+def and_list(words: Sequence[str], joiner: str = "and", *, most: int | None = None) -> str:
+    """Return *words* as an English list: ``a``, ``a and b``, ``a, b and c``; beyond *most* they are counted."""
+    if most is not None and len(words) > most:
+        words = [*words[:most], f"{len(words) - most:,} more"]
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {joiner} {words[-1]}"

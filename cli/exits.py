@@ -27,6 +27,11 @@ class Exit(IntEnum):
     CLOSED_PIPE = 141  # 128 + SIGPIPE: the reader went away
 
 
+def exit_of(failed: object, *, in_part: object = False) -> Exit:
+    """Return the exit code where a gate *failed*, else where the answer is about a *part* of what was asked."""
+    return Exit.THRESHOLD if failed else Exit.UNAVAILABLE if in_part else Exit.RAN
+
+
 @dataclass(frozen=True, slots=True)
 class FailOn:
     """Which findings make a run fail: *least* is the least urgent priority that does, by category (None: any).
@@ -83,43 +88,38 @@ def refuse_undescribed(ctx: Context, options: Sequence[str], hint: str) -> None:
         raise BadInput("--fail-under has nothing to compare: no access is described.", hint=hint)
 
 
+_HINT = "Give what was measured: --time."
+
+
 def fails_over(what: str, value: float | None, most: float | None) -> tuple[Exit, Sequence[str]]:
     """Return the exit code of ``--fail-over`` and, where *value* of *what* fails, a note.
 
     Raises BadInput as ``fails_under`` does.
     """
-    if most is None:
-        return Exit.RAN, ()
-    if value is None:
-        raise BadInput(
-            "--fail-over has nothing to compare.", hint="Give what was measured: --time."
-        )
-    if value <= most:
-        return Exit.RAN, ()
-    from gpuadvise.advisor.quantity import show_share
-
-    sentence = f"{show_share(value)} {what} is above --fail-over {show_share(most)}."
-    return Exit.THRESHOLD, (sentence,)
+    return _fails("above --fail-over", what, value, most, _HINT)
 
 
 def fails_under(
-    what: str,
-    value: float | None,
-    least: float | None,
-    hint: str = "Give what was measured: --time.",
+    what: str, value: float | None, least: float | None, hint: str = _HINT
 ) -> tuple[Exit, Sequence[str]]:
     """Return the exit code of ``--fail-under`` and, where *value* of *what* fails, a note.
 
     Raises BadInput when there is a threshold and nothing to hold it against: a check that
     cannot fail must not look like one that passed.
     """
-    if least is None:
+    return _fails("below --fail-under", what, value, least, hint)
+
+
+def _fails(
+    beyond: str, what: str, value: float | None, limit: float | None, hint: str
+) -> tuple[Exit, Sequence[str]]:
+    if limit is None:
         return Exit.RAN, ()
+    side, option = beyond.split()
     if value is None:
-        raise BadInput("--fail-under has nothing to compare.", hint=hint)
-    if value >= least:
+        raise BadInput(f"{option} has nothing to compare.", hint=hint)
+    if value <= limit if side == "above" else value >= limit:
         return Exit.RAN, ()
     from gpuadvise.advisor.quantity import show_share
 
-    sentence = f"{show_share(value)} {what} is below --fail-under {show_share(least)}."
-    return Exit.THRESHOLD, (sentence,)
+    return Exit.THRESHOLD, (f"{show_share(value)} {what} is {beyond} {show_share(limit)}.",)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import inert, plural, quoted_path
-from gpuadvise.cli.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,13 +50,6 @@ def of_damage(damage: Iterable[Damage]) -> list[NotJudged]:
         name = place.path if place.member is None else f"{place.path}!{place.member}"
         left.append(NotJudged(path=inert(name), reason=part.message))
     return left
-
-
-def exit_of(*, failed: bool, left: Sequence[object], gate: bool) -> Exit:
-    """Return the exit code of a command with the gate on or off, of which *left* was not judged."""
-    if failed:
-        return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if gate and left else Exit.RAN
 
 
 def of_tests(paths: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block, device_line
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.expectation import exponents_of
@@ -242,9 +242,7 @@ def exit_code(
     """
     if failures:
         return Exit.UNAVAILABLE
-    if count_at_or_above(findings, limit):
-        return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if damaged else Exit.RAN
+    return exit_of(count_at_or_above(findings, limit), in_part=damaged)
 
 
 def _result(advised: AdviceReports) -> dict[str, Any]:
@@ -583,8 +581,7 @@ class _Shapes:
             parts.append(inert(shape.file if whole else os.path.basename(shape.file)))
         if self.alike[shape.grid, shape.block, shape.file] > 1 and shape.ids:
             noun = "launch" if len(shape.ids) == 1 else "launches"
-            more = [f"{len(shape.ids) - _MOST_IDS:,} more"] if len(shape.ids) > _MOST_IDS else []
-            parts.append(f"{noun} {and_list([*map(str, shape.ids[:_MOST_IDS]), *more])}")
+            parts.append(f"{noun} {and_list([*map(str, shape.ids)], most=_MOST_IDS)}")
         return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -127,12 +127,11 @@ class GatheredEvidence:
     def unmatched(self) -> BadInput:
         """Return the error of a --filter that no kernel passes."""
         known = [name for name in dict.fromkeys(self.passed_over) if name]
-        shown = [quoted(name) for name in known[:_MOST_NAMES]]
-        more = [f"{len(known) - len(shown):,} more"] if len(known) > len(shown) else []
+        names = and_list([*map(quoted, known)], most=_MOST_NAMES)
         written = self.pattern.pattern if self.pattern else ""
         return BadInput(
             f"--filter: no kernel's name matches {quoted(written)}.",
-            hint=f"There are {and_list(shown + more)}." if known else "No kernel here has a name.",
+            hint=f"There are {names}." if known else "No kernel here has a name.",
         )
 
     def _matches(self, name: str) -> bool:

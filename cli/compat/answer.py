@@ -30,7 +30,7 @@ from gpuadvise.cli.compat import text
 from gpuadvise.cli.compat.request import driver_for, with_kernel_names
 from gpuadvise.cli.compat.text import TONES
 from gpuadvise.cli.devices import device_block, device_line
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import exit_of
 from gpuadvise.cli.options import read
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ def gpu_answer(
         blocks=lambda: text.blocks(fields, device_line(gpu)),
         notes=(*choice.notes, *(note for file in held for note in file.notes), *_short(fields)),
         failed=failed,
-        exit=_exit(failed, held),
+        exit=exit_of(failed, in_part=any(file.damage for file in held)),
     )
 
 
@@ -400,7 +400,7 @@ def matrix_answer(
         blocks=lambda: blocks(rows_of_all, summary),
         notes=tuple(note for file in held for note in file.notes),
         failed=failed,
-        exit=_exit(failed, held),
+        exit=exit_of(failed, in_part=any(file.damage for file in held)),
     )
 
 
@@ -451,18 +451,11 @@ def _failed(verdicts: Mapping[str, str], options: Mapping[str, Any]) -> list[str
             hint="Python and C++ libraries may keep it in others.",
         )
     worse = [f"{inert(path)} ({v})" for path, v in verdicts.items() if v in _WORSE[limit]]
-    rest = [f"{len(worse) - _MOST_NAMED:,} more"] if len(worse) > _MOST_NAMED else []
-    return [f"--fail-on {limit}: {and_list([*worse[:_MOST_NAMED], *rest])}."] if worse else []
+    return [f"--fail-on {limit}: {and_list(worse, most=_MOST_NAMED)}."] if worse else []
 
 
 def _not_judged(held: Sequence[Held]) -> list[dict[str, str]]:
     return not_judged.records(not_judged.of_damage(part for file in held for part in file.damage))
-
-
-def _exit(failed: Sequence[str], held: Sequence[Held]) -> Exit:
-    if failed:
-        return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if any(file.damage for file in held) else Exit.RAN
 
 
 def _called(gpu: Device) -> str:

@@ -79,9 +79,10 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
     recent = f"any up to CUDA {newest['cuda']}" if newest else "any recent one"
     judged = recent if driver is None else f"CUDA {driver['cuda']}"
     version = f"driver {driver['version']}" if driver and driver["version"] else ""
+    hint = "" if driver else "--driver 12.4 or --driver 550.54.14 judges another"
     rows = [
         Fact(label="GPU", value=Cell(gpu)),
-        Fact(label="Driver", value=Cell(judged), remark=version or _driver_hint(driver)),
+        Fact(label="Driver", value=Cell(judged), remark=version or hint),
     ]
     if needed:
         bound = result["needed_driver_is"] == "lower bound"
@@ -89,13 +90,7 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
         branch = f"driver {needed['branch']}" if needed["branch"] else ""
         if newest and newest["branch"] and branch:
             branch += f" to {newest['branch']}, the last for this GPU"
-        rows.append(
-            Fact(
-                label="Needs",
-                value=Cell(cuda),
-                remark=branch,
-            )
-        )
+        rows.append(Fact(label="Needs", value=Cell(cuda), remark=branch))
     return LabelledFacts(tuple(rows))
 
 
@@ -114,11 +109,10 @@ def _libraries(libraries: Sequence[Mapping[str, Any]]) -> list[Block]:
     names = sorted({name for library in asking for name in library["needed"] if _is_cudas(name)})
     if not names:
         return []
-    rest = [f"{len(names) - _MOST_LIBRARIES:,} more"] if len(names) > _MOST_LIBRARIES else []
     paths = {tuple(library["search"]) for library in asking}
     only = _places(paths.pop()) if len(paths) == 1 else ""
     # A line of its own: as a fact it would make the column of values as wide as all these names.
-    listed = and_list([*names[:_MOST_LIBRARIES], *rest])
+    listed = and_list(names, most=_MOST_LIBRARIES)
     return [Line(f"Asks for {listed}{f', to be found in {only}' if only else ''}.", Tone.FAINT)]
 
 
@@ -131,10 +125,6 @@ def _places(search: Sequence[str]) -> str:
         if kind in search
     ]
     return and_list([*([":".join(named)] if named else []), *hidden])
-
-
-def _driver_hint(driver: Mapping[str, Any] | None) -> str:
-    return "" if driver else "--driver 12.4 or --driver 550.54.14 judges another"
 
 
 def _answers(answers: Sequence[Mapping[str, Any]]) -> Table:
@@ -219,6 +209,9 @@ def _entry(alike: Sequence[Mapping[str, Any]], new: bool) -> tuple[Cell, ...]:
     """Return the row of entries that differ in their toolkit alone; a reason is said once."""
     entry = alike[0]
     verdict = Cell(entry["verdict"], TONES[entry["verdict"]])
+    if not entry["fits_gpu"]:
+        unfit = "other GPU" if entry["kind"] in ("sass", "ptx") else "not loaded"
+        verdict = Cell(unfit, Tone.FAINT)
     made = list(dict.fromkeys(map(_made_with, alike)))
     return (
         Cell(entry["kind"]),
@@ -226,13 +219,9 @@ def _entry(alike: Sequence[Mapping[str, Any]], new: bool) -> tuple[Cell, ...]:
         Cell(made[0] if len(made) == 1 else f"{made[0]} to {made[-1].rpartition(' ')[2]}"),
         _count(sum(row["count"] for row in alike)),
         Cell(show_bytes(sum(row["bytes"] for row in alike))),
-        verdict if entry["fits_gpu"] else Cell(_unfit(entry), Tone.FAINT),
+        verdict,
         Cell(entry["reason"] if new else "", Tone.FAINT),
     )
-
-
-def _unfit(entry: Mapping[str, Any]) -> str:
-    return "other GPU" if entry["kind"] in ("sass", "ptx") else "not loaded"
 
 
 def _made_with(entry: Mapping[str, Any]) -> str:

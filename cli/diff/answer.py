@@ -19,7 +19,7 @@ from gpuadvise.cli.diff import text
 from gpuadvise.cli.diff.gate import EACH_TARGET
 from gpuadvise.cli.diff.gather import BuildKernels, gathered
 from gpuadvise.cli.diff.text import called, moved, number, spills, stack, tier
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import exit_of
 from gpuadvise.cli.render import github
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
     records = in_order(map(record, changed))
     counts = counted(records)
     members = one_sided(*builds)
+    damage = (*builds[0].damage, *builds[1].damage)
     summary = text.summary(records, counts, _where(choice), members)
     listed = [change for change in records if unchanged or change["status"] != Status.UNCHANGED]
     limit = _SHOWN if new.limit is None else new.limit
@@ -168,16 +169,14 @@ def answer(old: KernelsRequest, new: KernelsRequest, *, unchanged: bool, gate: G
             "counts": counts,
             "members": members,
             "kernels": given,
-            "not_judged": not_judged.records(
-                not_judged.of_damage((*builds[0].damage, *builds[1].damage))
-            ),
+            "not_judged": not_judged.records(not_judged.of_damage(damage)),
         },
         rows=flat(given),
         blocks=lambda: text.blocks(summary, records, members, limit, unchanged),
         notes=(*(choice.notes if choice else ()), *_notes(*builds, by_target=gpu is None)),
         documents={"github": lambda: render(summary, records)},
         failed=failed,
-        exit=_exit(failed, builds),
+        exit=exit_of(failed, in_part=damage),
         pictures=lambda: _pictures(records),
     )
 
@@ -238,12 +237,6 @@ def _notes(old: BuildKernels, new: BuildKernels, *, by_target: bool) -> list[str
             f"{and_list(sorted(new.targets))}): --gpu NAME compares what that GPU would load."
         )
     return notes
-
-
-def _exit(failed: Sequence[str], builds: tuple[BuildKernels, BuildKernels]) -> Exit:
-    if failed:
-        return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if any(build.damage for build in builds) else Exit.RAN
 
 
 def one_sided(old: BuildKernels, new: BuildKernels) -> dict[str, list[str]]:

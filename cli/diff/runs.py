@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -28,7 +28,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header
 from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import exit_of
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.render.kernel_names import fitted, room
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.resource_diff.runs import RunChange, RunCopies, RunKernel
+    from gpuadvise.advisor.resource_diff.runs import RunChange, RunKernel
     from gpuadvise.cli.kernels.request import KernelsRequest
     from gpuadvise.cli.render.svg import Picture
 
@@ -188,7 +188,7 @@ def answer(
             "regression": diff.regression,
             "counts": {str(status): counts[status] for status in RunStatus},
             "kernels": given,
-            "whole": {side: _whole(run) for side, run in zip(("old", "new"), runs, strict=True)},
+            "whole": {"old": _whole(runs[0]), "new": _whole(runs[1])},
             "copies": _copy_records(diff),
             "not_judged": not_judged.records(_not_judged(old.files[0], new.files[0], diff, cut)),
         },
@@ -197,7 +197,7 @@ def answer(
         notes=notes,
         documents={"github": lambda: _annotations(summary, listed)},
         failed=_failed(diff) if failing else (),
-        exit=_exit(failing=failing, in_part=(fail_on_regression and bool(notes)) or any_damaged),
+        exit=exit_of(failing, in_part=(fail_on_regression and notes) or any_damaged),
         pictures=lambda: _pictures(*runs),
     )
 
@@ -254,13 +254,6 @@ def _refuse_short_names(old: Run, new: Run) -> None:
             "shortens names.",
             hint="Compare two reports or two pages: ncu --import FILE.ncu-rep --csv --page raw.",
         )
-
-
-def _exit(*, failing: bool, in_part: bool) -> Exit:
-    """Return the exit code; neither a gate nor an answer that saw only a part is whole."""
-    if failing:
-        return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if in_part else Exit.RAN
 
 
 def _notes(path: str, run: Run) -> list[str]:
@@ -344,23 +337,20 @@ def _whole(run: Run) -> Record:
 
 
 def _copy_records(diff: RunDiff) -> list[Record]:
-    sides = [{_kind_of(copies): copies for copies in run.copies} for run in (diff.old, diff.new)]
+    sides = [
+        {(copies.direction, copies.source, copies.target): copies for copies in run.copies}
+        for run in (diff.old, diff.new)
+    ]
     records = []
     for kind in dict.fromkeys([*sides[0], *sides[1]]):
         record: Record = dict(zip(("direction", "source", "target"), kind, strict=True))
         for side, by_kind in zip(("old", "new"), sides, strict=True):
             copies = by_kind.get(kind)
-            record[side] = (
-                {key: asdict(copies)[key] for key in ("calls", "bytes", "seconds")}
-                if copies
-                else None
-            )
+            record[side] = copies and {
+                "calls": copies.calls, "bytes": copies.bytes, "seconds": copies.seconds,
+            }  # fmt: skip
         records.append(record)
     return records
-
-
-def _kind_of(copies: RunCopies) -> tuple[str, str, str]:
-    return copies.direction, copies.source, copies.target
 
 
 def _flat(record: Record) -> Record:
@@ -452,15 +442,9 @@ def _change(old: float, new: float) -> str:
 
 def _kernel_table(records: Sequence[Record]) -> Table:
     columns = header(
-        "status",
-        ">total time",
-        ">change",
-        ">calls",
-        ">median",
-        ">occupancy",
-        ">regs",
+        "status", ">total time", ">change", ">calls", ">median", ">occupancy", ">regs",
         Column("kernel", below=True),
-    )
+    )  # fmt: skip
     left = room(columns, [_kernel_row(record, "") for record in records])
     names = fitted([record["name"] for record in records], left)
     return Table(columns, tuple(map(_kernel_row, records, names)))

@@ -26,15 +26,9 @@ _TONES = {
     Status.UNCHANGED: Tone.FAINT,
 }
 _COLUMNS = header(
-    "status",
-    ">occupancy",
-    ">regs",
-    ">smem",
-    ">stack",
-    ">spills",
-    "arch",
+    "status", ">occupancy", ">regs", ">smem", ">stack", ">spills", "arch",
     Column("kernel", below=True),
-)
+)  # fmt: skip
 _PHRASES = {
     Status.BETTER: "{} gained occupancy",
     Status.SPILLS_MORE: "{} spill more",

@@ -26,9 +26,8 @@ from gpuadvise.cli.blocks import (
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.device.connections import label
 from gpuadvise.cli.doctor.evaluate import CheckStatus, DoctorCheck
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object
-from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
@@ -65,7 +64,11 @@ def answer(
     """
     findings = [finding for check in checks for finding in check.findings]
     findings.sort(key=lambda finding: finding.rank())
-    left = _not_judged(machine)
+    left = [
+        not_judged.NotJudged(path=f"GPU {label(gpu)}", reason=_UNREAD)
+        for gpu in machine.gpus
+        if not has_readings(gpu)
+    ]
     result = {
         "verdict": _verdict(machine, findings),
         "not_judged": not_judged.records(left),
@@ -138,16 +141,7 @@ def has_readings(gpu: Gpu) -> bool:
 _UNREAD = "No reading of this GPU is there, so errors, heat and power were not judged."
 
 
-def _not_judged(machine: Machine) -> list[NotJudged]:
-    """Return the GPUs of which no reading is there."""
-    return [
-        NotJudged(path=f"GPU {label(gpu)}", reason=_UNREAD)
-        for gpu in machine.gpus
-        if not has_readings(gpu)
-    ]
-
-
-def _notes(machine: Machine, left: Sequence[NotJudged]) -> list[str]:
+def _notes(machine: Machine, left: Sequence[not_judged.NotJudged]) -> list[str]:
     """Return what stands on stderr: why the answer is none, or what it leaves out."""
     if not machine.gpus:
         return [*machine.problems] or [headline(machine, ())]
@@ -184,9 +178,8 @@ def _failed(
 def _exit(machine: Machine, findings: Sequence[Finding], limit: FailOn | None) -> Exit:
     if not machine.gpus or machine.problems:
         return Exit.UNAVAILABLE
-    if limit and any(limit.meets(finding.category, finding.priority) for finding in findings):
-        return Exit.THRESHOLD
-    return Exit.UNAVAILABLE if limit and not all(map(has_readings, machine.gpus)) else Exit.RAN
+    met = limit and any(limit.meets(each.category, each.priority) for each in findings)
+    return exit_of(met, in_part=limit and not all(map(has_readings, machine.gpus)))
 
 
 def _count(checks: Sequence[DoctorCheck], status: CheckStatus) -> int:

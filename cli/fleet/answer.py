@@ -10,7 +10,7 @@ from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.columns import COLUMNS
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.fleet.evaluate import (
     MachineVerdict,
     category_of,
@@ -19,7 +19,7 @@ from gpuadvise.cli.fleet.evaluate import (
     priority_of,
     unread,
 )
-from gpuadvise.cli.not_judged import NotJudged, exit_of
+from gpuadvise.cli.not_judged import NotJudged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,6 +55,8 @@ def answer(
     full: bool,
 ) -> Answer:
     """Return the answer, in which paths are hashed where names are *hidden*; exit 1 where something meets *limit*, 3 where it is set and not all was judged."""
+    from gpuadvise.cli.fleet import prometheus, text
+
     mute = [machine for machine in report.machines if unread(machine)]
     left = [
         NotJudged(
@@ -71,7 +73,7 @@ def answer(
         if machine.judged and machine.unread_gpus
     ]
     meeting = met(report, limit) if limit else 0
-    code = exit_of(failed=meeting > 0, left=left, gate=limit is not None)
+    code = exit_of(meeting, in_part=limit is not None and left)
     return Answer(
         command="fleet",
         device=None,
@@ -79,8 +81,8 @@ def answer(
         result=_result(report, left, with_ids=with_ids),
         rows=_rows(report, with_ids=with_ids),
         columns=(*COLUMNS["fleet"], *(_IDS if with_ids else ())),
-        blocks=lambda: _blocks(report, len(unread_files), full=full),
-        documents={"prometheus": lambda: _metrics(report, len(unread_files))},
+        blocks=lambda: text.blocks(report, len(unread_files), full=full),
+        documents={"prometheus": lambda: prometheus.exposition(report, len(unread_files))},
         notes=not_judged.notes(left),
         failed=_failed(limit, meeting, len(left)),
         exit=code if report.machines or code is Exit.THRESHOLD else Exit.UNAVAILABLE,
@@ -127,28 +129,15 @@ def _failed(limit: FailOn | None, meeting: int, left: int) -> list[str]:
     return [f"--fail-on {limit}: not all was judged, {plural(left, 'file')} of it."]
 
 
-def _blocks(report: FleetReport, unread_files: int, *, full: bool) -> Any:
-    from gpuadvise.cli.fleet.text import blocks
-
-    return blocks(report, unread_files, full=full)
-
-
-def _metrics(report: FleetReport, unread_files: int) -> Any:
-    from gpuadvise.cli.fleet.prometheus import exposition
-
-    return exposition(report, unread_files)
-
-
-def _result(
-    report: FleetReport,
-    left: Sequence[NotJudged],
-    *,
-    with_ids: bool,
-) -> dict[str, Any]:
+def _result(report: FleetReport, left: Sequence[NotJudged], *, with_ids: bool) -> dict[str, Any]:
     counts = {str(verdict): report.count(verdict) for verdict in MachineVerdict}
     gpus = {machine.host: machine.gpus for machine in report.machines}
     return {
-        "verdict": _verdict(counts),
+        "verdict": "findings"
+        if counts[MachineVerdict.LOOK]
+        else "healthy"
+        if counts[MachineVerdict.HEALTHY]
+        else "unknown",
         "not_judged": not_judged.records(left),
         "counts": {
             "machines": len(report.machines),
@@ -196,12 +185,6 @@ def _result(
             for item in report.changes
         ],
     }
-
-
-def _verdict(counts: Mapping[str, int]) -> str:
-    if counts[MachineVerdict.LOOK]:
-        return "findings"
-    return "healthy" if counts[MachineVerdict.HEALTHY] else "unknown"
 
 
 def _machine(report: FleetReport, machine: FleetMachine, with_ids: bool) -> dict[str, Any]:

@@ -180,9 +180,7 @@ def _differences(
 
 
 def _listed(hosts: Sequence[str], *, full: bool) -> str:
-    shown = list(hosts if full else hosts[:_MOST_HOSTS])
-    more = len(hosts) - len(shown)
-    return and_list([*shown, f"{more:,} more"] if more else shown)
+    return and_list(hosts, most=None if full else _MOST_HOSTS)
 
 
 def _value(fact: str, value: Hashable) -> str:

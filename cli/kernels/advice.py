@@ -126,9 +126,7 @@ def _group(group: list[Finding]) -> Iterator[Block]:
     names = list(dict.fromkeys(_short(finding) for finding in group))
     head = f"{first.priority.upper()}  {first.rule.title}  [{first.rule.id}]"
     yield Line(f"{head}: {plural(len(group), 'kernel')}", Tone.STRONG)
-    shown = names[:_NAMED]
-    rest = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []
-    yield Line(f"   {and_list([*shown, *rest])}")
+    yield Line(f"   {and_list(names, most=_NAMED)}")
     numbers = {(finding.message, finding.advice.action) for finding in group}
     whose = f"{names[0]}: " if len(numbers) > 1 else ""
     yield Line(f"   {whose}{first.message}")

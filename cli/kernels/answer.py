@@ -15,7 +15,7 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.emit import note, stream
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
 from gpuadvise.cli.kernels.order import ListedKernel, in_order, keyed
@@ -491,8 +491,6 @@ def _not_judged(gatherer: Gatherer, gate: KernelGate) -> list[not_judged.NotJudg
     ]
 
 
-def _exit(gatherer: Gatherer, gate: KernelGate, failed: Sequence[str] = ()) -> Exit:
-    if failed:
-        return Exit.THRESHOLD
-    unjudged = gatherer.gathered.damage or (gate.set and gate.without_registers)
-    return Exit.UNAVAILABLE if unjudged else Exit.RAN
+def _exit(gatherer: Gatherer, gate: KernelGate, failed: Sequence[str]) -> Exit:
+    unjudged = gate.set and gate.without_registers
+    return exit_of(failed, in_part=gatherer.gathered.damage or unjudged)

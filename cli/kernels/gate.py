@@ -231,9 +231,7 @@ def _clause(sentence: str) -> str:
 
 
 def _some(names: list[str]) -> str:
-    shown = [inert(demangle(name) or name) for name in dict.fromkeys(names)]
-    rest = [f"{len(shown) - _NAMED:,} more"] if len(shown) > _NAMED else []
-    return and_list([*shown[:_NAMED], *rest])
+    return and_list([inert(demangle(each) or each) for each in dict.fromkeys(names)], most=_NAMED)
 
 
 def _key(name: str, target: str | None) -> Key:

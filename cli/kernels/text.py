@@ -35,16 +35,9 @@ Record = dict[str, Any]
 _MOST_TARGETS = 12
 _MOST_PARTS = 20  # of a path
 _KERNEL_COLUMNS = header(
-    ">occupancy",
-    "limited by",
-    ">regs",
-    ">smem",
-    ">stack",
-    ">spills",
-    ">block",
-    "arch",
+    ">occupancy", "limited by", ">regs", ">smem", ">stack", ">spills", ">block", "arch",
     Column("kernel", below=True),
-)
+)  # fmt: skip
 _LIMITERS = {"shared_memory": "shared memory"}
 
 

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.block_sizes import Suggestion
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
-    from gpuadvise.advisor.occupancy.carveout import Carveout
     from gpuadvise.advisor.occupancy.clusters import Clusters
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch
@@ -49,12 +47,16 @@ def result(case: OccupancyCase) -> dict[str, Any]:
             "regs": case.room.registers,
             "dynamic_smem": case.room.dynamic_shared,
         },
-        "suggested_blocks": _suggestion(case.suggestion),
+        "suggested_blocks": case.suggestion
+        and {
+            "runtime_helper": _size(case.suggestion.helper),
+            "guide": [_size(size) for size in case.suggestion.guide],
+        },
         "launch_bounds": case.bounds and _bounds(case.bounds, occupancy.launch),
         "caveat": occupancy.caveat,
         "extrapolated": case.device.extrapolated,
         "chosen_block": occupancy.launch.threads if case.chosen_block else None,
-        "carveout": case.carveout and _carveout(case.carveout),
+        "carveout": case.carveout and case.carveout._asdict(),
         "clusters": clusters,
         **{name: waves.get(name) for name in _MORE_WAVES},
     }
@@ -71,30 +73,11 @@ def _failure(fault: LaunchFault) -> dict[str, Any]:
     }
 
 
-def _suggestion(suggestion: Suggestion | None) -> dict[str, Any] | None:
-    if suggestion is None:
-        return None
-    return {
-        "runtime_helper": _size(suggestion.helper),
-        "guide": [_size(size) for size in suggestion.guide],
-    }
-
-
 def _size(occupancy: Occupancy) -> dict[str, Any]:
     return {
         "block": occupancy.launch.threads,
         "blocks_per_sm": occupancy.blocks_per_sm,
         "occupancy": occupancy.occupancy,
-    }
-
-
-def _carveout(carveout: Carveout) -> dict[str, Any]:
-    return {
-        "bytes": carveout.bytes,
-        "l1_bytes": carveout.l1_bytes,
-        "smallest_bytes": carveout.smallest_bytes,
-        "smallest_per_cent": carveout.smallest_per_cent,
-        "smallest_l1_bytes": carveout.smallest_l1_bytes,
     }
 
 

@@ -15,7 +15,7 @@ from gpuadvise.advisor.occupancy.grid import Waves
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.emit import complain, note, stream
-from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.formats import GITHUB, Format
 from gpuadvise.cli.occupancy.batch_input import (
     arrivals,
@@ -33,7 +33,6 @@ from gpuadvise.cli.render.rows import PLAIN, Lines, cell
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.occupancy.batch_input import BatchRow
     from gpuadvise.cli.occupancy.command import OccupancyRequest
@@ -45,11 +44,9 @@ def writer(name: str) -> Writer:
     """Return what writes the lines of ``csv`` or ``ndjson``."""
     if name == GITHUB:  # has the gate's annotation and no lines
         return lambda _kept, _record: ""
-    return _CsvLines().line if name == Format.CSV else _json_line
-
-
-def _json_line(kept: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    return compact({**kept, **record}) + "\n"
+    if name == Format.CSV:
+        return _CsvLines().line
+    return lambda kept, record: compact({**kept, **record}) + "\n"
 
 
 class _CsvLines:
@@ -150,9 +147,7 @@ class BatchSession:
             note(below)
             if self._request.format == GITHUB:
                 stream([annotation("error", "gpuadvise occupancy", below)])
-        if self._bad:
-            return Exit.BAD_INPUT
-        return Exit.THRESHOLD if self._below else Exit.RAN
+        return Exit.BAD_INPUT if self._bad else exit_of(self._below)
 
     def _begin(self, text: str) -> str:
         """Learn the form of the input from its first line."""
@@ -210,17 +205,18 @@ class BatchSession:
         slow. Raises it where the options are wrong.
         """
         try:
-            choice = _of_line(**dict(texts)) if texts else self._request.gpu.choice()
+            named = dict(texts)
+            choice = (
+                choose(gpu=named.get("gpu"), cc=named.get("cc"))
+                if texts
+                else self._request.gpu.choice()
+            )
         except BadInput as error:
             if not texts:
                 raise
             return BadInput(f"{error.message} {error.hint}")
         note(*choice.notes)
         return BatchModel(choice.device.limits), choice.device
-
-
-def _of_line(gpu: str | None = None, cc: str | None = None) -> Choice:
-    return choose(gpu=gpu, cc=cc)
 
 
 def _unread(columns: Iterable[str]) -> list[str]:

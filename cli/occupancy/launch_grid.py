@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.launch_grid import LaunchGrid, best_engine
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.tiers import decoded
@@ -73,17 +74,11 @@ def run(request: OccupancyRequest) -> Answer | Exit:
     case = _understood(request)
     if len(case.grid) >= _MANY and not case.grid.arrays:
         note("numpy answers so many launches some forty times as fast: pip install numpy.")
-    output = request.output
-    if output.fields or output.format not in (Format.JSON, Format.CSV, Format.NDJSON):
+    streamed = {Format.JSON: _json, Format.CSV: _csv, Format.NDJSON: _ndjson}
+    if request.output.fields or request.output.format not in streamed:
         return _answer(case)
     note(*case.choice.notes)
-    match output.format:
-        case Format.JSON:
-            stream(_json(case))
-        case Format.CSV:
-            stream(_csv(case))
-        case _:
-            stream(_ndjson(case))
+    stream(streamed[Format(request.output.format)](case))
     return Exit.RAN
 
 
@@ -324,15 +319,14 @@ def _tier_table(case: GridCase, tiers: Sequence[Tier]) -> Table:
                 Cell(show_share(tier.warps_per_sm / most)),
                 Cell(str(tier.warps_per_sm)),
                 Cell(f"{tier.launches:,}"),
-                *(Cell(_span(key, *span)) for key, span in zip(case.keys, tier.spans, strict=True)),
+                *(
+                    Cell(" to ".join(dict.fromkeys(_shown(key, end) for end in span)))
+                    for key, span in zip(case.keys, tier.spans, strict=True)
+                ),
             )
             for tier in tiers[:_MOST_TIERS]
         ),
     )
-
-
-def _span(key: Axis, low: int, high: int) -> str:
-    return _shown(key, low) if low == high else f"{_shown(key, low)} to {_shown(key, high)}"
 
 
 def _shown(key: Axis, value: int) -> str:
@@ -364,14 +358,9 @@ def _room(case: GridCase, best: Tier) -> list[Block]:
             (
                 *(Cell(_shown(key, row[key.value])) for key in case.keys),
                 Cell(str(row["blocks_per_sm"])),
-                Cell(_limited(row)),
+                Cell(and_list([NOUNS[Resource(limiter)] for limiter in row["limiters"]])),
             )
             for row in rows
         ),
     )
     return [Heading("Most room for the kernel at the best occupancy"), table]
-
-
-def _limited(row: Mapping[str, Any]) -> str:
-    names = {resource.value: noun for resource, noun in NOUNS.items()}
-    return and_list([names[limiter] for limiter in row["limiters"]])

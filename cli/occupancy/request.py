@@ -62,7 +62,10 @@ def fields(texts: Iterable[tuple[str, str]], label: Callable[[str], str]) -> dic
     values: dict[str, Any] = {}
     for key, text in texts:
         if key in _SIZES:
-            values[_SIZES[key]] = _size(key, label(key), text)
+            # Sizes take too many values to be worth remembering; most are plain digits.
+            plain = len(text) < _DIGITS and text.isascii() and text.isdigit()
+            size = int(text) if plain else named(label(key), OPTIONS[key].read, text)
+            values[_SIZES[key]] = size
         else:
             values.update(parsed(key, label(key), text))
     for key, field, what in NEEDED:
@@ -119,12 +122,6 @@ def parsed(key: str, label: str, text: str) -> Mapping[str, Any]:
         case "no_opt_in":
             return {"optin": not value}
     return {_FIELDS[key]: value}
-
-
-def _size(key: str, label: str, text: str) -> int:
-    # Sizes take too many values to be worth remembering; most are plain digits.
-    plain = len(text) < _DIGITS and text.isascii() and text.isdigit()
-    return int(text) if plain else named(label, OPTIONS[key].read, text)
 
 
 _DIGITS = len(str(LARGEST_LAUNCH))

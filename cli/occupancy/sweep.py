@@ -161,11 +161,17 @@ def everything(limits: Limits, launch: Launch, by: Axis) -> range:
         case Axis.REGS:
             return range(1, limits.max_registers_per_thread + 1)
         case Axis.SMEM:
-            return range(0, _most_dynamic(limits, launch) + 1, _KIB)
+            optin = limits.shared_memory_per_block_optin if launch.optin else 0
+            most = max(limits.shared_memory_per_block, optin) - launch.static_shared
+            return range(0, max(0, most) + 1, _KIB)
         case Axis.BARRIERS:
             return range(1, limits.named_barriers_per_block + 1)
         case other:
             assert_never(other)
+
+
+def _value(launch: Launch, by: Axis) -> int:
+    return getattr(launch, by.field) or 0
 
 
 def _varied(launch: Launch, by: Axis, value: int) -> Launch:
@@ -197,11 +203,6 @@ def stairs(
             first = runs[-1][1] + 1 if follows else point.value
             runs.append((first, point.value, point.occupancy))
     return runs
-
-
-def _most_dynamic(limits: Limits, launch: Launch) -> int:
-    optin = limits.shared_memory_per_block_optin if launch.optin else 0
-    return max(0, max(limits.shared_memory_per_block, optin) - launch.static_shared)
 
 
 def _edges(limits: Limits, launch: Launch) -> Iterator[int]:
@@ -307,18 +308,6 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
     )
 
 
-def _value(launch: Launch, by: Axis) -> int:
-    match by:
-        case Axis.BLOCK:
-            return launch.threads
-        case Axis.REGS:
-            return launch.registers or 0
-        case Axis.SMEM:
-            return launch.dynamic_shared
-        case Axis.BARRIERS:
-            return launch.barriers
-
-
 _WIDEST = 120
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -335,16 +324,12 @@ def bars(points: Sequence[Point], by: Axis, current: int | None, columns: int) -
     for label, (first, last, answer) in zip(labels, runs, strict=True):
         here = current is not None and first <= current <= last
         share = show_share(answer.occupancy)
-        bar = "impossible" if answer.fault else _bar(answer.occupancy, room)
+        whole, eighth = divmod(round(answer.occupancy * room * 8), 8)
+        bar = "impossible" if answer.fault else "█" * whole + _EIGHTHS[eighth].strip()
         rows.append(f"{'>' if here else ' '} {label:>{width}} {share:>6} {bar}")
     if current is not None:
         rows.append(f"> this launch: {current:,}")
     return "\n".join(rows)
-
-
-def _bar(share: float, room: int) -> str:
-    whole, eighth = divmod(round(share * room * 8), 8)
-    return "█" * whole + _EIGHTHS[eighth].strip()
 
 
 def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> None:

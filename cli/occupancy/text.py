@@ -58,8 +58,7 @@ def remarks(case: OccupancyCase) -> list[str]:
         _carveout,
         _bounds,
         _cluster,
-        _caveat,
-        _extrapolated,
+        _caveats,
     )
     return [sentence for part in parts for sentence in part(case)]
 
@@ -106,8 +105,9 @@ def _grid(case: OccupancyCase) -> Iterator[str]:
     if grid:
         least, most = ("at least ", "up to ") if grid.bound else ("", "")
         of = f" for {case.elements:,} elements" if case.elements else ""
+        waves = f"{grid.waves:,.2f}" if grid.waves >= 1 else f"{grid.waves:.2g}"
         yield (
-            f"Grid: {plural(grid.blocks, 'block')}{of} in {least}{_waves(grid.waves)} waves of "
+            f"Grid: {plural(grid.blocks, 'block')}{of} in {least}{waves} waves of "
             f"{most}{grid.wave_size:,}; tail efficiency {show_share(grid.tail_efficiency)}"
             f"{' if so many fit' if grid.bound else ''}."
             f"{' All are resident at once.' if grid.cooperative else ''}"
@@ -119,10 +119,6 @@ def _grid(case: OccupancyCase) -> Iterator[str]:
                 yield f"At least {grid.idle_sms:,} of {plural(sms, 'SM')} hold no block at any time."
     elif case.occupancy.launch.grid_dim and sms is None:
         yield "Waves need the number of SMs: name a GPU with --gpu instead of --cc."
-
-
-def _waves(count: float) -> str:
-    return f"{count:,.2f}" if count >= 1 else f"{count:.2g}"
 
 
 def _opt_in(case: OccupancyCase) -> Iterator[str]:
@@ -191,12 +187,9 @@ def _cluster(case: OccupancyCase) -> Iterator[str]:
             assert_never(other)
 
 
-def _caveat(case: OccupancyCase) -> Iterator[str]:
+def _caveats(case: OccupancyCase) -> Iterator[str]:
     if case.occupancy.caveat:
         yield case.occupancy.caveat
-
-
-def _extrapolated(case: OccupancyCase) -> Iterator[str]:
     if case.device.extrapolated:
         yield (
             f"Compute capability {case.device.capability} is not known: these are the limits of "
@@ -369,19 +362,18 @@ def _section(title: str, sentences: list[str]) -> list[Block]:
 
 def _limits(occupancy: Occupancy) -> Table:
     takes, has = needs(occupancy), capacities(occupancy)
-    return Table(
-        columns=COLUMNS,
-        rows=tuple(
-            (
-                Cell(NOUNS[resource]),
-                Cell(_count(takes[resource], resource)),
-                Cell(_count(has[resource], resource)),
-                Cell(_count(blocks), _tone(occupancy, resource)),
-                Cell(_mark(occupancy, resource), _tone(occupancy, resource)),
-            )
-            for resource, blocks in occupancy.limits.items()
-        ),
-    )
+    rows = []
+    for resource, blocks in occupancy.limits.items():
+        limits = resource in occupancy.limiters
+        tone = Tone.STRONG if limits else Tone.PLAIN
+        texts = (
+            NOUNS[resource],
+            _count(takes[resource], resource),
+            _count(has[resource], resource),
+        )
+        last = (Cell(_count(blocks), tone), Cell("< limit" if limits else "", tone))
+        rows.append((*map(Cell, texts), *last))
+    return Table(COLUMNS, tuple(rows))
 
 
 def needs(occupancy: Occupancy) -> dict[Resource, int | None]:
@@ -413,11 +405,3 @@ def _count(value: int | None, resource: Resource | None = None) -> str:
     if value is None:
         return "-"
     return exact_bytes(value) if resource is Resource.SHARED_MEMORY else f"{value:,}"
-
-
-def _mark(occupancy: Occupancy, resource: Resource) -> str:
-    return "< limit" if resource in occupancy.limiters else ""
-
-
-def _tone(occupancy: Occupancy, resource: Resource) -> Tone:
-    return Tone.STRONG if resource in occupancy.limiters else Tone.PLAIN

@@ -57,16 +57,9 @@ def fact(line: Timeline) -> Fact:
 
 
 _COLUMNS = header(
-    ">time",
-    "collective",
-    ">calls",
-    ">bytes",
-    ">ranks",
-    ">median",
-    ">shortest",
-    ">algorithm",
+    ">time", "collective", ">calls", ">bytes", ">ranks", ">median", ">shortest", ">algorithm",
     ">bus",
-)
+)  # fmt: skip
 
 
 def blocks(line: Timeline) -> list[Block]:

@@ -80,15 +80,9 @@ def _saved(one: FusionCandidate, device: Device | None) -> float | None:
 
 
 _COLUMNS = header(
-    ">share",
-    ">time",
-    ">calls",
-    ">FLOP/s",
-    ">bytes/s",
-    ">of the roof",
-    ">tensor cores",
+    ">share", ">time", ">calls", ">FLOP/s", ">bytes/s", ">of the roof", ">tensor cores",
     Column("operator", below=True),
-)
+)  # fmt: skip
 
 
 def blocks(listed: Operators, device: Device | None, top: int) -> list[Block]:

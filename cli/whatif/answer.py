@@ -352,17 +352,9 @@ def _record(candidate: CappedKernel, device: Device, measured: _Measured | None)
 
 _TIME = Column("time", right=True)
 _COLUMNS = header(
-    ">block",
-    ">cap",
-    ">regs",
-    ">spilled",
-    ">local",
-    ">smem",
-    ">blocks",
-    ">occupancy",
-    "limited by",
-    "",
-)
+    ">block", ">cap", ">regs", ">spilled", ">local", ">smem", ">blocks", ">occupancy",
+    "limited by", "",
+)  # fmt: skip
 
 
 def _page(
