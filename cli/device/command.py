@@ -15,7 +15,7 @@ from gpuadvise.cli.head_start import nvml_knows, of_telemetry
 from gpuadvise.cli.options import FormatName, Get, GpuOptions, pick
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.backends.choose import Choice, Depth
+    from gpuadvise.advisor.backends.choose import Depth
     from gpuadvise.advisor.gpu import Machine
 
 EXAMPLES = """\
@@ -66,6 +66,7 @@ def _one_gpu(named: GpuOptions, depth: Depth, *, telemetry: bool) -> Answer:
     from gpuadvise.advisor.snapshot import gpu_record
 
     choice = named.choice(depth)
+    machine = choice.machine
     # A default one would be passed off as this machine's.
     if choice.gpu is None and not named.given and not os.environ.get(VARIABLE):
         raise Unavailable(
@@ -78,20 +79,16 @@ def _one_gpu(named: GpuOptions, depth: Depth, *, telemetry: bool) -> Answer:
         command="device",
         device=device_block(choice.device),
         input={**named.asked(), "all": False, "telemetry": telemetry},
-        result={**gpu_record(gpu), **_about(choice)},
+        result={
+            **gpu_record(gpu),
+            "driver_version": machine.driver_version if machine else None,
+            "cuda_version": machine.cuda_version if machine else None,
+            "problems": list(machine.problems) if machine else [],
+        },
         rows=[row(gpu_record(gpu))],
-        blocks=lambda: _pages().one_gpu(gpu, choice.machine),
+        blocks=lambda: _pages().one_gpu(gpu, machine),
         notes=(*choice.notes, *missing),
     )
-
-
-def _about(choice: Choice) -> dict[str, Any]:
-    machine = choice.machine
-    return {
-        "driver_version": machine.driver_version if machine else None,
-        "cuda_version": machine.cuda_version if machine else None,
-        "problems": list(machine.problems) if machine else [],
-    }
 
 
 def _all_gpus(options: dict[str, Any]) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.quantity import show_bytes, show_flops, show_hertz, show_rate
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
 
+T = TypeVar("T")
 _DYNAMIC = "with the opt-in"
 
 
@@ -26,12 +27,8 @@ class FactRow:
     words: Callable[[Device], str | None]
 
 
-def _bytes(size: int | None) -> str | None:
-    return None if size is None else show_bytes(size)
-
-
 def _memory(device: Device) -> str | None:
-    size = _bytes(device.memory_bytes)
+    size = _known(device.memory_bytes, show_bytes)
     return f"{size} {device.memory_type or ''}".rstrip() if size else None
 
 
@@ -42,30 +39,14 @@ def _bus(device: Device) -> str | None:
     return f"{device.memory_bus_bits} bits{at}"
 
 
-def _clock(device: Device) -> str | None:
-    return None if device.sm_clock_hz is None else show_hertz(device.sm_clock_hz)
-
-
-def _rate(rate: float | None) -> str | None:
-    return None if rate is None else show_rate(rate)
-
-
-def _nvlink(device: Device) -> str | None:
-    return "none" if device.nvlink_bandwidth == 0 else _rate(device.nvlink_bandwidth)
+def _known(value: T | None, show: Callable[[T], str]) -> str | None:
+    return None if value is None else show(value)
 
 
 def _cache(device: Device) -> str | None:
-    size = _bytes(device.l2_bytes)
+    size = _known(device.l2_bytes, show_bytes)
     kept = device.persisting_l2_bytes
     return f"{size}, up to {show_bytes(kept)} persisting" if size and kept else size
-
-
-def _threads(device: Device) -> str:
-    limits = device.limits
-    return (
-        f"{limits.max_threads_per_sm} in {limits.max_warps_per_sm} warps, "
-        f"{limits.max_blocks_per_sm} blocks"
-    )
 
 
 def _shared(device: Device) -> str:
@@ -76,48 +57,42 @@ def _shared(device: Device) -> str:
     return block
 
 
-def _link(device: Device) -> str | None:
-    if device.pcie_generation is None:
-        return None
-    return f"generation {device.pcie_generation} x{device.pcie_lanes or '?'}"
-
-
-def _on(state: bool | None) -> str | None:
-    return None if state is None else ("on" if state else "off")
-
-
 ROWS = (
     FactRow("Compute capability", "capability", lambda d: str(d.capability)),
     FactRow("Architecture", "architecture", lambda d: d.architecture),
     FactRow("Chip", "chip", lambda d: d.chip),
     FactRow("SMs", "sm_count", lambda d: str(d.sm_count) if d.sm_count else None),
-    FactRow("SM clock", "sm_clock_hz", _clock),
+    FactRow("SM clock", "sm_clock_hz", lambda d: _known(d.sm_clock_hz, show_hertz)),
     FactRow("Memory", "memory_bytes", _memory),
     FactRow("Memory bus", "memory_bus_bits", _bus),
-    FactRow("Memory bandwidth", "memory_bandwidth", lambda d: _rate(d.memory_bandwidth)),
+    FactRow("Memory bandwidth", "memory_bandwidth", lambda d: _known(d.memory_bandwidth, show_rate)),
     FactRow("L2 cache", "l2_bytes", _cache),
-    FactRow("Threads per SM", "max_threads_per_sm", _threads),
+    FactRow(
+        "Threads per SM", "max_threads_per_sm",
+        lambda d: f"{d.limits.max_threads_per_sm} in {d.limits.max_warps_per_sm} warps, "
+        f"{d.limits.max_blocks_per_sm} blocks",
+    ),
     FactRow("Registers per SM", "registers_per_sm", lambda d: f"{d.limits.registers_per_sm:,}"),
     FactRow(
-        "Shared memory per SM",
-        "shared_memory_per_sm",
+        "Shared memory per SM", "shared_memory_per_sm",
         lambda d: show_bytes(d.limits.shared_memory_per_sm),
     ),
     FactRow("Shared memory per block", "shared_memory_per_block_optin", _shared),
+    FactRow("Copy engines", "async_engines", lambda d: _known(d.async_engines, str)),
     FactRow(
-        "Copy engines",
-        "async_engines",
-        lambda d: None if d.async_engines is None else str(d.async_engines),
+        "PCIe", "pcie_generation",
+        lambda d: _known(d.pcie_generation, f"generation {{}} x{d.pcie_lanes or '?'}".format),
     ),
-    FactRow("PCIe", "pcie_generation", _link),
-    FactRow("NVLink, both directions", "nvlink_bandwidth", _nvlink),
-    FactRow("ECC", "ecc", lambda d: _on(d.ecc)),
     FactRow(
-        "Power limit",
-        "power_limit_watts",
+        "NVLink, both directions", "nvlink_bandwidth",
+        lambda d: _known(d.nvlink_bandwidth, lambda rate: show_rate(rate) if rate else "none"),
+    ),
+    FactRow("ECC", "ecc", lambda d: _known(d.ecc, lambda on: "on" if on else "off")),
+    FactRow(
+        "Power limit", "power_limit_watts",
         lambda d: f"{d.power_limit_watts:g} W" if d.power_limit_watts else None,
     ),
-)
+)  # fmt: skip
 
 
 def facts(device: Device) -> LabelledFacts:

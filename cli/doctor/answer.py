@@ -77,7 +77,15 @@ def answer(
         "driver_version": machine.driver_version,
         "cuda_version": machine.cuda_version,
         "problems": list(machine.problems),
-        "checks": [_check_record(check) for check in checks],
+        "checks": [
+            {
+                "check": check.rule.id,
+                "gpu": check.gpu,
+                "status": str(check.status),
+                "reason": check.reason or None,
+            }
+            for check in checks
+        ],
         "software": plain(software) if software else None,
     }
     return Answer(
@@ -151,11 +159,8 @@ def _notes(machine: Machine, left: Sequence[not_judged.NotJudged]) -> list[str]:
 
 
 def _failed(
-    machine: Machine,
-    checks: Sequence[DoctorCheck],
-    findings: Sequence[Finding],
-    limit: FailOn | None,
-) -> list[str]:
+    machine: Machine, checks: Sequence[DoctorCheck], findings: Sequence[Finding], limit: FailOn | None
+) -> list[str]:  # fmt: skip
     """Return why ``--fail-on`` says no; raises BadInput where no check could have met *limit*."""
     if limit is None:
         return []
@@ -200,23 +205,9 @@ def _gpu_record(gpu: Gpu, number: int, with_ids: bool) -> dict[str, Any]:
 
 # What the line of a GPU says of it.
 _READINGS = (
-    "temperature_celsius",
-    "power_watts",
-    "power_limit_watts",
-    "memory_used_bytes",
-    "memory_total_bytes",
-    "gpu_utilisation",
-    "xids",
-)
-
-
-def _check_record(check: DoctorCheck) -> dict[str, Any]:
-    return {
-        "check": check.rule.id,
-        "gpu": check.gpu,
-        "status": str(check.status),
-        "reason": check.reason or None,
-    }
+    "temperature_celsius", "power_watts", "power_limit_watts", "memory_used_bytes",
+    "memory_total_bytes", "gpu_utilisation", "xids",
+)  # fmt: skip
 
 
 def _row(check: DoctorCheck) -> dict[str, Any]:
@@ -257,17 +248,14 @@ def workflow_commands(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
 
     labels = [label(gpu) for gpu in machine.gpus]
     findings = [
-        {**finding_object(finding), "message": f"{_where(check, labels)}{finding.message}"}
+        {**finding_object(finding), "message": f"{where}{finding.message}"}
         for check in checks
+        for where in ["" if check.gpu is None else f"GPU {labels[check.gpu]}: "]
         for finding in check.findings
     ]
     sick = [github.annotation("error", "gpuadvise doctor", text) for text in machine.problems]
     said = "".join(sick) + github.render(findings, None)
     return said or github.annotation("notice", "gpuadvise doctor", headline(machine, checks))
-
-
-def _where(check: DoctorCheck, labels: Sequence[str]) -> str:
-    return "" if check.gpu is None else f"GPU {labels[check.gpu]}: "
 
 
 def headline(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
@@ -293,8 +281,7 @@ def headline(machine: Machine, checks: Sequence[DoctorCheck]) -> str:
 
 def _gpu_line(gpu: Gpu) -> str:
     now = gpu.telemetry
-    said = [f"GPU {label(gpu)}"]
-    said.append(gpu.device.name)
+    said = [f"GPU {label(gpu)}", gpu.device.name]
     if gpu.topology and gpu.topology.nvlinks:
         said.append(f"{len(links_up(gpu.topology))} of {len(gpu.topology.nvlinks)} NVLinks up")
     if now is None:

@@ -15,8 +15,6 @@ from gpuadvise.cli.options import FormatName, Get, Snapshot, Text, pick, read
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Machine
-    from gpuadvise.advisor.software import Software
-    from gpuadvise.cli.doctor.evaluate import DoctorCheck
 
 EXAMPLES = """\
   gpuadvise doctor
@@ -41,6 +39,8 @@ def command(
     get: Get = None,
 ) -> Answer | Exit:
     """Judge the GPUs of this machine, their links, the driver, and what is set around them."""
+    import time
+
     from gpuadvise.cli.exits import threshold
 
     if load and from_file is not None:
@@ -50,23 +50,23 @@ def command(
     limit = threshold("--fail-on", fail_on)
 
     def examined() -> Answer:
+        from gpuadvise.advisor.backends.software import software
         from gpuadvise.cli.doctor.answer import answer
+        from gpuadvise.cli.doctor.evaluate import checks
 
         # The drivers are starting meanwhile: see cli/head_start.py.
-        software = _software(with_ids=with_ids) if from_file is None else None
+        around, environment = None, None
+        if from_file is None:
+            around = software(ids=with_ids)
+            prefixes = ("CUDA_", "NVIDIA_")
+            environment = {k: v for k, v in os.environ.items() if k.startswith(prefixes)}
         machine = _machine(from_file, load=load)
-        checks = _checked(machine, here=from_file is None)
-        inputs = {
-            "from": _named(from_file, with_ids),
-            "load": load,
-            "fail_on": fail_on,
-            "with_ids": with_ids,
-        }
+        named = _named(from_file, with_ids)
         return answer(
             machine,
-            software,
-            checks,
-            inputs,
+            around,
+            checks(machine, environment),
+            {"from": named, "load": load, "fail_on": fail_on, "with_ids": with_ids},
             limit=limit,
             full=all_checks or report is not None,
             with_ids=with_ids,
@@ -74,7 +74,7 @@ def command(
 
     while interval is not None:
         emit(examined(), output)
-        _wait(interval)
+        time.sleep(interval)
     return examined() if report is None else emit(examined(), output)
 
 
@@ -94,25 +94,6 @@ def _named(path: str | None, with_ids: bool) -> str | None:
     if path is None or with_ids:
         return path
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
-
-
-def _wait(seconds: float) -> None:
-    import time
-
-    time.sleep(seconds)
-
-
-def _software(*, with_ids: bool) -> Software:
-    from gpuadvise.advisor.backends.software import software
-
-    return software(ids=with_ids)
-
-
-def _checked(machine: Machine, *, here: bool) -> tuple[DoctorCheck, ...]:
-    from gpuadvise.cli.doctor.evaluate import checks
-
-    environment = {k: v for k, v in os.environ.items() if k.startswith(("CUDA_", "NVIDIA_"))}
-    return checks(machine, environment if here else None)
 
 
 def _machine(path: str | None, *, load: bool) -> Machine:

@@ -56,16 +56,15 @@ class DoctorCheck(NamedTuple):
 
 def checks(machine: Machine, environment: Mapping[str, str] | None) -> tuple[DoctorCheck, ...]:
     """Return each check of *machine*; *environment* is None where another machine was recorded."""
-    known = _machine_facts(machine, environment)
-    special = _rules_about(_OF_A_GPU)
-    return (
-        *_judged(_rules_about(_OF_A_MACHINE), known, None, None),
-        *(
-            check
-            for number, gpu in enumerate(machine.gpus)
-            for check in _judged(_fitting(special, gpu), _gpu_facts(gpu, machine), gpu, number)
-        ),
-    )
+    from gpuadvise.advisor.facts.live_gpu import gpu_facts
+
+    devices = tuple(gpu.device for gpu in machine.gpus if gpu.identity.mig is None)
+    known = Facts(devices=devices or None, environment=environment)
+    found = [*_judged(_rules_about(_OF_A_MACHINE), known, None, None)]
+    for number, gpu in enumerate(machine.gpus):
+        facts = completed(Facts(device=gpu.device, **gpu_facts(gpu, machine)))
+        found += _judged(_fitting(_rules_about(_OF_A_GPU), gpu), facts, gpu, number)
+    return tuple(found)
 
 
 @cache  # a fleet asks for each of its machines
@@ -73,12 +72,10 @@ def _rules_about(facts: frozenset[str]) -> tuple[Rule, ...]:
     """Return the rules that need some of *facts* and nothing else."""
     from gpuadvise.rules.guide import RULES
 
-    return tuple(rule for rule in RULES if _is_about(rule, facts))
-
-
-def _is_about(rule: Rule, facts: frozenset[str]) -> bool:
-    kinds = _KINDS.issuperset(rule.kinds) and set(rule.kinds) != {Kind.BINARY}
-    return kinds and bool(rule.needs) and rule.required <= facts and not rule.either
+    about = (rule for rule in RULES if rule.needs and rule.required <= facts and not rule.either)
+    return tuple(
+        rule for rule in about if _KINDS.issuperset(rule.kinds) and set(rule.kinds) != {Kind.BINARY}
+    )
 
 
 def _fitting(rules: tuple[Rule, ...], gpu: Gpu) -> tuple[Rule, ...]:
@@ -87,17 +84,6 @@ def _fitting(rules: tuple[Rule, ...], gpu: Gpu) -> tuple[Rule, ...]:
     listed = bool(gpu.topology and gpu.topology.nvlinks)
     has_nvlinks = whole and (listed or gpu.device.nvlink_bandwidth != 0)
     return rules if has_nvlinks else tuple(rule for rule in rules if rule.id not in _OF_NVLINKS)
-
-
-def _machine_facts(machine: Machine, environment: Mapping[str, str] | None) -> Facts:
-    devices = tuple(gpu.device for gpu in machine.gpus if gpu.identity.mig is None)
-    return Facts(devices=devices or None, environment=environment)
-
-
-def _gpu_facts(gpu: Gpu, machine: Machine) -> Facts:
-    from gpuadvise.advisor.facts.live_gpu import gpu_facts
-
-    return completed(Facts(device=gpu.device, **gpu_facts(gpu, machine)))
 
 
 def _judged(
@@ -142,13 +128,9 @@ def _passed(rule: Rule, gpu: Gpu | None, number: int | None) -> DoctorCheck:
     """Return the check of a rule that saw nothing wrong, unless it could not have seen it."""
     if gpu and rule.id in _OF_NVLINKS and not (gpu.topology and links_up(gpu.topology)):
         return DoctorCheck(rule, number, CheckStatus.UNAVAILABLE, reason="NVLinks: none is up")
-    telemetry = gpu.telemetry if gpu else None
-    if telemetry is None:
-        return DoctorCheck(rule, number, CheckStatus.OK)
-    if rule.id in AT_WORK and is_idle(telemetry):
-        return DoctorCheck(
-            rule, number, CheckStatus.IDLE, reason="--load puts the GPU to work for it"
-        )
+    if rule.id in AT_WORK and gpu and gpu.telemetry and is_idle(gpu.telemetry):
+        reason = "--load puts the GPU to work for it"
+        return DoctorCheck(rule, number, CheckStatus.IDLE, reason=reason)
     return DoctorCheck(rule, number, CheckStatus.OK)
 
 
