@@ -104,13 +104,15 @@ class Drawing(NamedTuple):
     lines: str | Callable[[int], str]
 
 
-def left_out(count: int, noun: str, how: str, *, many: str = "", indent: int = 0) -> list[Line]:
+def left_out(
+    count: int, noun: str, how: str, *, many: str = "", tone: Tone = Tone.FAINT, indent: int = 0
+) -> list[Line]:
     """Return a line that says *how* to see the *count* that a list leaves out; none where it has all."""
     if count <= 0:
         return []
     shown = how if count > 1 else how.replace("them", "it")
     more = plural(count, f"more {noun}", f"more {many}" if many else None)
-    return [Line(f"{more}: {shown}.", Tone.FAINT, indent)]
+    return [Line(f"{more}: {shown}.", tone, indent)]
 
 
 Block = Line | Heading | LabelledFacts | Table | Drawing

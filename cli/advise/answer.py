@@ -19,7 +19,7 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.advise.coverage import coverage_of, lacking_blocks, nothing_found
 from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.cli.blocks import Heading, Line, Tone, left_out
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit, exit_of
@@ -100,6 +100,12 @@ class AdviceReports:
                 shapes.setdefault(report.kernel, _Shapes()).add(report.shape)
         return shapes
 
+    @property
+    def device(self) -> dict[str, Any] | None:
+        """The GPU of the answer, where all reports are about one."""
+        devices = {report.device.name: report.device for report in self.reports if report.device}
+        return device_block(*devices.values()) if len(devices) == 1 else None
+
     @cached_property
     def failures(self) -> list[tuple[str, str]]:
         """Rules that broke, each with its reason, once."""
@@ -131,10 +137,11 @@ def answer(
         for finding, entry in zip(shown, _told_apart(advised, findings), strict=True)
         if not finding.rule.process
     ]
-    devices = {report.device.name: report.device for report in advised.reports if report.device}
+    # A finding may be missing for what files should hold and do not.
+    lacks_evidence = advised.unread or any(each.missing_counters for each in advised.reports)
     return Answer(
         command="advise",
-        device=device_block(next(iter(devices.values()))) if len(devices) == 1 else None,
+        device=advised.device,
         input=inputs,
         result=_result(advised),
         rows=[finding_row(finding) for finding in advised.findings[: advised.most(None)]],
@@ -153,7 +160,7 @@ def answer(
             advised.failures,
             advised.findings,
             limit,
-            damaged=bool(advised.damage) or (limit is not None and _lacks_evidence(advised)),
+            damaged=bool(advised.damage or (limit is not None and lacks_evidence)),
         ),
     )
 
@@ -167,16 +174,17 @@ def _told_once(
     entries = {id(each): entry for each, entry in zip(advised.findings, findings, strict=False)}
     groups = _alike(list(advised.findings[: len(findings)]), of_ranks=True, runs_alone=True)
     return [
-        {**entries[id(group[0])], "ranks": [_run_named(entries[id(each)]) for each in group]}
+        {**entries[id(group[0])], "ranks": [kernel_of(each) for each in group]}
         if group[0].whole_run
         else entries[id(group[0])]
         for group in groups
     ]
 
 
-def _run_named(entry: dict[str, Any]) -> str | None:
-    place = entry["location"]
-    return place["kernel"] if place else None
+def kernel_of(finding: Finding) -> str | None:
+    """Return the kernel, or the run, that *finding* is about, where it has a name."""
+    place = finding.advice.location
+    return place.kernel if place else None
 
 
 def _has_ranks(advised: AdviceReports) -> bool:
@@ -190,15 +198,6 @@ _COUNTED = {
     CounterGroup.INSTRUCTIONS: "executed instructions",
     CounterGroup.TIME: "time and clocks",
 }
-
-
-def _lacks_evidence(advised: AdviceReports) -> bool:
-    """Return whether a finding may be missing for what files should hold and do not."""
-    return bool(advised.unread) or any(map(_lacks_counters, advised.reports))
-
-
-def _lacks_counters(report: Report) -> bool:
-    return bool(report.missing_counters)
 
 
 def _counters_note(reports: Sequence[Report]) -> list[str]:
@@ -224,7 +223,7 @@ def _told_apart(
     told = []
     for finding, entry in zip(advised.findings, findings, strict=False):  # a --limit cuts
         place = entry["location"]
-        label = advised.difference(place["kernel"], finding.shape).strip() if place else ""
+        label = advised.difference(kernel_of(finding), finding.shape).strip() if place else ""
         told.append({**entry, "message": f"{label} {entry['message']}"} if label else entry)
     return told
 
@@ -258,7 +257,13 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
                 "share": part,
                 "limit": limit_object(report.limiter),
                 "missing_counters": list(report.missing_counters),
-                "offload": _offload_object(report.offload),
+                "offload": report.offload
+                and {
+                    "host_seconds": report.offload.host_seconds,
+                    "device_seconds": report.offload.device_seconds,
+                    "factor": report.offload.factor,
+                    "break_even_bytes": report.offload.break_even_bytes,
+                },
                 "shape": shape_object(report.shape),
                 "together": together_object(report),
                 "then": _then_object(report.next_limit),
@@ -271,8 +276,21 @@ def _result(advised: AdviceReports) -> dict[str, Any]:
         "note": order_note(advised.findings),
         "failures": [{"rule": rule, "error": error} for rule, error in advised.failures],
         "not_judged": not_judged.records(not_judged.of_damage((*advised.damage, *advised.unread))),
-        **({"profiler_rules": _profiler_rules(advised)} if advised.with_profiler_rules else {}),
-    }
+    } | (
+        {
+            "profiler_rules": [
+                {
+                    "kernel": kernel,
+                    "rule": rule.name,
+                    "message": rule.message,
+                    "estimated_speedup_percent": rule.estimated_speedup,
+                }
+                for kernel, rule in advised.profiler_rules
+            ]
+        }
+        if advised.with_profiler_rules
+        else {}
+    )
 
 
 def _then_object(then: NextLimit | None) -> dict[str, Any] | None:
@@ -288,20 +306,8 @@ def _then_object(then: NextLimit | None) -> dict[str, Any] | None:
     }
 
 
-def _offload_object(offload: Offload | None) -> dict[str, Any] | None:
-    """Return whether the GPU pays for its copies, against the host."""
-    if offload is None:
-        return None
-    return {
-        "host_seconds": offload.host_seconds,
-        "device_seconds": offload.device_seconds,
-        "factor": offload.factor,
-        "break_even_bytes": offload.break_even_bytes,
-    }
-
-
 def _offload_line(offload: Offload) -> str:
-    """Return the same in a sentence."""
+    """Return whether the GPU pays for its copies, against the host."""
     device, host = show_seconds(offload.device_seconds), show_seconds(offload.host_seconds)
     both = f"{device} with its copies, {host} on the host"
     if offload.factor is None or offload.factor <= 1:
@@ -309,18 +315,6 @@ def _offload_line(offload: Offload) -> str:
     most = offload.break_even_bytes
     until = f", up to {show_bytes(most)} to copy" if most is not None else ""
     return f"Offload: the GPU pays, {offload.factor:.3g}x: {both}{until}."
-
-
-def _profiler_rules(advised: AdviceReports) -> list[dict[str, Any]]:
-    return [
-        {
-            "kernel": kernel,
-            "rule": rule.name,
-            "message": rule.message,
-            "estimated_speedup_percent": rule.estimated_speedup,
-        }
-        for kernel, rule in advised.profiler_rules
-    ]
 
 
 _NO_SHAPE = ProfiledShape()
@@ -340,7 +334,7 @@ def finding_row(finding: Finding) -> dict[str, Any]:
     shape = finding.shape or _NO_SHAPE
     likely, of_run = finding.expectation, finding.expectation_of_run
     values = (
-        place.kernel if place else None,
+        kernel_of(finding),
         finding.rule.id,
         str(finding.rule.topic),
         str(finding.priority),
@@ -455,24 +449,22 @@ def _other(finding: Finding, kernel: str | None) -> str:
 def _limits(advised: AdviceReports) -> Iterator[Block]:
     """Yield what limits each kernel, those that take the most time first."""
     parts = shares(advised.reports, advised.beside)
-    names = [report.kernel or "kernel" for report in advised.reports]
-    labels = _labels(
-        advised, names if advised.everything else kernel_names.shortened(names, _SHORT)
-    )
+    names = _shortened(advised, [report.kernel or "kernel" for report in advised.reports])
     limited = sorted(
-        zip(advised.reports, parts, labels, strict=True),
+        (
+            entry
+            for entry in zip(advised.reports, parts, names, strict=True)
+            if entry[0].limiter is not None
+        ),
         key=lambda entry: -(entry[1] or 0.0),
     )
-    limited = [entry for entry in limited if entry[0].limiter is not None]
-    kept = limited if advised.everything else limited[:TOP]
+    many = len(advised.reports) > 1
     whose: dict[str, list[str]] = {}
-    for report, part, label in kept:
-        many = len(advised.reports) > 1
-        times = f" x {report.launches:,} launches" if report.launches > 1 else ""
-        share = f", {show_share(part)} of the time" if part is not None and many else ""
-        whose.setdefault(limit_sentence(report.limiter), [])
-        if many:
-            whose[limit_sentence(report.limiter)].append(f"{label}{times}{share}")
+    for report, part, name in limited if advised.everything else limited[:TOP]:
+        label = f"{name}{advised.difference(report.kernel, report.shape)}"
+        share = f", {show_share(part)} of the time" if part is not None else ""
+        of = whose.setdefault(limit_sentence(report.limiter), [])
+        of += [f"{label}{_times(report.launches, ' ')}{share}"] if many else []
     for sentence, labels in whose.items():  # several GPUs run the same kernels
         names = list(dict.fromkeys(labels))
         yield Line(f"Limit: {'; '.join(names)}: {sentence}" if names else f"Limit: {sentence}")
@@ -480,7 +472,11 @@ def _limits(advised: AdviceReports) -> Iterator[Block]:
 
 def _headline(advised: AdviceReports) -> str:
     counts = [f"{count} {word}" for word, count in advised.counts.items() if count]
-    verdict = and_list(counts) if counts else _nothing(advised)
+    verdict = and_list(counts)
+    if not counts and advised.known:
+        verdict = f"nothing new, {plural(advised.known, 'finding')} in the baseline"
+    elif not counts:
+        verdict = nothing_found(advised.reports, advised.coverage)
     ranks = [each.priority.rank for each in advised.findings if not each.rule.process]
     if ranks != sorted(ranks):
         nearly = "" if _in_strict_order(advised.findings) else ", nearly equal ones by priority"
@@ -525,31 +521,19 @@ def _files_of(report: Report) -> list[str]:
     return list(dict.fromkeys(inert(place.file) for place in places if place and place.file))
 
 
-def _nothing(advised: AdviceReports) -> str:
-    if advised.known:
-        return f"nothing new, {plural(advised.known, 'finding')} in the baseline"
-    return nothing_found(advised.reports, advised.coverage)
-
-
 def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | None]:
     """Return the kernel that each finding is about; None where all are about one."""
     if len(advised.reports) == 1:
         return [None] * len(findings)
-    places = [finding.advice.location for finding in findings]
-    whole = [place.kernel or "" if place else "" for place in places]
-    names = whole if advised.everything else kernel_names.shortened(whole, _SHORT)
+    names = _shortened(advised, [kernel_of(finding) or "" for finding in findings])
     return [
-        f"{name}{advised.difference(place.kernel if place else None, finding.shape)}" or None
-        for name, place, finding in zip(names, places, findings, strict=True)
+        f"{name}{advised.difference(kernel_of(finding), finding.shape)}" or None
+        for name, finding in zip(names, findings, strict=True)
     ]
 
 
-def _labels(advised: AdviceReports, names: Sequence[str]) -> list[str]:
-    """Return *names*, one for each kernel, with what tells those of one name apart."""
-    return [
-        f"{name}{advised.difference(report.kernel, report.shape)}"
-        for name, report in zip(names, advised.reports, strict=True)
-    ]
+def _shortened(advised: AdviceReports, names: Sequence[str]) -> Sequence[str]:
+    return names if advised.everything else kernel_names.shortened(names, _SHORT)
 
 
 class _Shapes:
@@ -702,7 +686,7 @@ def _finding(
     name += f"{kernel}: " if kernel and not long else ""
     yield Line("")
     yield Line(
-        f"{number}. {finding.priority.upper()}  {name}{rule.title}  [{rule.id}]{_times(finding)}",
+        f"{number}. {finding.priority.upper()}  {name}{rule.title}  [{rule.id}]{_times(finding.launches)}",
         _TONES[finding.priority],
     )
     if long:
@@ -740,7 +724,8 @@ def _afterwards(advised: AdviceReports, shown: Sequence[Finding]) -> Iterator[Bl
 
     Of many kernels, for those of which several findings are *shown*.
     """
-    places = Counter(_place(finding) for finding in shown if finding.expectation is not None)
+    likely = (finding for finding in shown if finding.expectation is not None)
+    places = Counter((kernel_of(finding), finding.shape) for finding in likely)
     least = 2 if len(advised.reports) > 1 else 1
     told = [
         (report, words)
@@ -749,8 +734,7 @@ def _afterwards(advised: AdviceReports, shown: Sequence[Finding]) -> Iterator[Bl
     ]
     if told:
         yield Line("")
-    whole = [report.kernel or "kernel" for report, _ in told]
-    names = whole if advised.everything else kernel_names.shortened(whole, _SHORT)
+    names = _shortened(advised, [report.kernel or "kernel" for report, _ in told])
     for (report, words), name in zip(told, names, strict=True):
         label = f"{inert(name)}{advised.difference(report.kernel, report.shape)}: "
         yield Line(f"Then: {label if len(advised.reports) > 1 else ''}{words}.")
@@ -774,18 +758,8 @@ def _then_words(then: NextLimit) -> str:
     return f"what warps wait for limits, with {words} {busy}"
 
 
-def _place(finding: Finding) -> tuple[str | None, ProfiledShape | None]:
-    place = finding.advice.location
-    return (place.kernel if place else None), finding.shape
-
-
-def _times(finding: Finding) -> str:
-    return f"  x {finding.launches:,} launches" if finding.launches > 1 else ""
-
-
-def _is_of_report(report: Report) -> bool:
-    """Return whether the launches of *report* come from a report of Nsight Compute, and not from a page of one."""
-    return ".ncu-rep" in ((report.shape and report.shape.file) or "")
+def _times(launches: int, space: str = "  ") -> str:
+    return f"{space}x {launches:,} launches" if launches > 1 else ""
 
 
 def _note(finding: Finding) -> Iterator[Block]:
@@ -799,17 +773,15 @@ def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block
     yield Line("")
     if note := order_note(advised.findings):
         yield Line(note)
-    if hidden:
-        yield Line(
-            f"{plural(len(hidden), 'more finding')}: --all shows {'it' if len(hidden) == 1 else 'them'}."
-        )
+    yield from left_out(len(hidden), "finding", "--all shows them", tone=Tone.PLAIN)
     if advised.known and advised.findings:
         yield Line(f"{plural(advised.known, 'finding')} of the baseline left out.")
     for rule, error in advised.failures:
         yield Line(f"The rule {rule} broke: {error}", Tone.BAD)
     uncounted = [report for report in advised.reports if report.uncounted]
     if uncounted:
-        whole = all(map(_is_of_report, uncounted))
+        # Of a report of Nsight Compute, and not of a page of one.
+        whole = all(".ncu-rep" in ((each.shape and each.shape.file) or "") for each in uncounted)
         yield Line(_UNCOUNTED_REPORT if whole else _UNCOUNTED, Tone.FAINT)
     yield from lacking_blocks(
         advised.reports, advised.coverage, advised.hot, everything=advised.everything

@@ -64,7 +64,8 @@ def new_among(
         key: known.get(key)
         or known.get((*key[:2], None))
         or known.get((former[key[0]] or "", *key[1:]))
-        or _unnamed(key, known, of_run=of_run)
+        or (known.get((key[0], None, key[2])) if of_run else None)
+        or _UNSEEN
         for key in counts
     }
     surplus = {key: count - seen[key].count for key, count in counts.items()}
@@ -78,11 +79,6 @@ def new_among(
             surplus[key] -= 1
             new.append(finding)
     return tuple(new)
-
-
-def _unnamed(key: Key, known: Mapping[Key, BaselineFinding], *, of_run: bool) -> BaselineFinding:
-    rule, _, file = key
-    return known.get((rule, None, file), _UNSEEN) if of_run else _UNSEEN
 
 
 def _key(finding: Finding) -> Key:
@@ -211,9 +207,7 @@ def check_threshold_reachable(reports: Iterable[Report], limit: FailOn | None) -
 
     A threshold that passes because nothing was looked at would be a gate that is always open.
     """
-    if limit is None:
-        return
-    if not any(can_meet(report, limit) for report in reports):
+    if limit is not None and not any(can_meet(report, limit) for report in reports):
         raise threshold_unreachable(limit)
 
 
@@ -233,9 +227,7 @@ def can_meet(report: Report, limit: FailOn) -> bool:
 
 def count_at_or_above(findings: Iterable[Finding], limit: FailOn | None) -> int:
     """Return how many of *findings* are as urgent as *limit*, or more so."""
-    if limit is None:
-        return 0
-    return sum(limit.meets(finding.category, finding.priority) for finding in findings)
+    return sum(limit.meets(each.category, each.priority) for each in findings) if limit else 0
 
 
 def met_note(findings: Iterable[Finding], limit: FailOn | None) -> list[str]:

@@ -10,7 +10,6 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Cell, Line, Table, header
-from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.ledger import UNPROFILED, BoundClass, ledger
 from gpuadvise.rules.model import Priority
@@ -63,12 +62,13 @@ def ledger_answer(
     ]
     rows.sort(key=lambda row: -(row["seconds"] or 0.0))
     most = advised.most(None)
-    devices = {report.device.name: report.device for report in advised.reports if report.device}
     kept = rows[:most]
+    seconds = sum(row["seconds"] or 0.0 for row in rows)
+    told = sum(row["seconds"] or 0.0 for row in rows if row["bound"])
     result: dict[str, Any] = {
         "kernels": kept,
         "actions": [_action(finding) for finding in _first(advised.findings)],
-        "covered": _covered(rows),
+        "covered": told / seconds if seconds else None,
         "more": len(rows) - len(kept),
         "findings": sum(not finding.rule.process for finding in advised.findings),
     }
@@ -84,7 +84,7 @@ def ledger_answer(
 
     return Answer(
         command="advise",
-        device=device_block(next(iter(devices.values()))) if len(devices) == 1 else None,
+        device=advised.device,
         input=inputs,
         result=result,
         rows=kept,
@@ -162,13 +162,6 @@ def _question(question: LedgerQuestion) -> dict[str, str | None]:
     return {"answer": _WORDS[question.answer], "evidence": question.evidence}
 
 
-def _covered(rows: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the share of the time of all *rows* that those with a bound class take."""
-    seconds = sum(row["seconds"] or 0.0 for row in rows)
-    told = sum(row["seconds"] or 0.0 for row in rows if row["bound"])
-    return told / seconds if seconds else None
-
-
 def _first(findings: Sequence[Finding]) -> list[Finding]:
     """Return the at most three to do first, each rule once: loud ones, or the first of the others."""
     speed = [finding for finding in findings if not finding.rule.process]
@@ -178,11 +171,9 @@ def _first(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _action(finding: Finding) -> dict[str, Any]:
-    place, likely, of_run = (
-        finding.advice.location,
-        finding.expectation,
-        finding.expectation_of_run,
-    )
+    place, of_run, likely = (
+        finding.advice.location, finding.expectation_of_run, finding.expectation,
+    )  # fmt: skip
     return {
         "rule": finding.rule.id,
         "priority": str(finding.priority),
@@ -240,16 +231,15 @@ def _cells(name: str, row: Mapping[str, Any]) -> tuple[Cell, ...]:
         f"{row['launches']:,}",
         "null" if seconds is None else show_seconds(seconds),
         "null" if share is None else show_share(share),
-        *(_percent(row[key]) for key in ("sm", "memory", "occupancy")),
+        *(
+            "null" if row[key] is None else f"{100 * row[key]:.0f}"
+            for key in ("sm", "memory", "occupancy")
+        ),
         row["bound"] or "null",
         _short(row["faster"]),
         _short(row["fusion"]),
     )
     return tuple(map(Cell, texts))
-
-
-def _percent(share: float | None) -> str:
-    return "null" if share is None else f"{100 * share:.0f}"
 
 
 def _short(question: Mapping[str, str | None]) -> str:
@@ -271,9 +261,5 @@ def _action_words(action: Mapping[str, Any]) -> str:
     ]
     gain = ", ".join(filter(None, gains)) or "gain not known"
     place = f" {action['file']}:{action['line']}:" if action["line"] else ""
-    return f"{action['rule']} ({of}: {gain}):{place} {_first_sentence(action['action'])}"
-
-
-def _first_sentence(text: str) -> str:
-    first, stop, _ = text.partition(". ")
-    return f"{first}." if stop else first
+    first, stop, _ = action["action"].partition(". ")
+    return f"{action['rule']} ({of}: {gain}):{place} {first}{'.' if stop else ''}"

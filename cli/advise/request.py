@@ -57,8 +57,10 @@ def _record(flags: Mapping[str, Any]) -> dict[str, Any]:
             target = record.setdefault(table[0], {}) if table else record
             target[key] = value
     _add_time(record, flags.get("time"))
-    if "accesses" in record:
-        record["accesses"] = [{"name": _index(record["accesses"]), **record["accesses"]}]
+    if "accesses" in record:  # named as it would be written in a kernel
+        stride = str(record["accesses"].get("stride", 1)).strip()
+        index = "i" if stride == "1" else f"{stride} * i" if stride.isdigit() else stride
+        record["accesses"] = [{"name": f"x[{index}]", **record["accesses"]}]
     return record
 
 
@@ -75,12 +77,6 @@ def _add_time(record: dict[str, Any], time: str | None) -> None:
         record[name]["time"] = time
     if "traffic" in record:
         record["traffic"] = {"read": 0, "write": 0, **record["traffic"]}
-
-
-def _index(access: dict[str, Any]) -> str:
-    """Return how the access would be written in a kernel: ``x[i]``, ``x[2 * i]``."""
-    stride = str(access.get("stride", 1)).strip()
-    return "x[i]" if stride == "1" else f"x[{stride} * i]" if stride.isdigit() else f"x[{stride}]"
 
 
 def _option(path: tuple[str | int, ...]) -> str | None:

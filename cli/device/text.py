@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
@@ -143,14 +143,6 @@ def _xids(now: Telemetry) -> Cell | None:
     return Cell(", ".join(said) or "none in the kernel's log", Tone.BAD if said else Tone.PLAIN)
 
 
-def _on(state: bool | None) -> Cell | None:
-    return None if state is None else Cell("on" if state else "off")
-
-
-def _share(value: float | None) -> Cell | None:
-    return None if value is None else Cell(show_share(value))
-
-
 # Label, the field whose reason stands where nothing is known, the words.
 ROWS: tuple[tuple[str, str, Words], ...] = (
     ("SM clock", "sm_clock_hz", lambda t: _of(t.sm_clock_hz, t.sm_clock_max_hz, show_hertz)),
@@ -164,15 +156,23 @@ ROWS: tuple[tuple[str, str, Words], ...] = (
     ("Power", "power_watts", lambda t: _of(t.power_watts, t.power_limit_watts, _watts)),
     ("Power limit", "power_limit_watts", _power_limit),
     ("Temperature", "temperature_celsius", _heat),
-    ("Time with a kernel", "gpu_utilisation", lambda t: _share(t.gpu_utilisation)),
-    ("Time with memory access", "memory_utilisation", lambda t: _share(t.memory_utilisation)),
+    ("Time with a kernel", "gpu_utilisation", lambda t: _of(t.gpu_utilisation, None, show_share)),
+    (
+        "Time with memory access",
+        "memory_utilisation",
+        lambda t: _of(t.memory_utilisation, None, show_share),
+    ),
     ("Memory", "memory_used_bytes", _memory),
     ("PCIe link", "pcie_generation", _link),
     ("ECC", "ecc_enabled", _ecc),
     ("Remapped rows", "row_remap_pending", _rows),
     ("Retired pages", "pages_retired_double_bit", _pages),
     ("Xid errors", "xids", _xids),
-    ("Persistence mode", "persistence_mode", lambda t: _on(t.persistence_mode)),
+    (
+        "Persistence mode",
+        "persistence_mode",
+        lambda t: _of(t.persistence_mode, None, lambda on: "on" if on else "off"),
+    ),
     ("Compute mode", "compute_mode", lambda t: Cell(t.compute_mode) if t.compute_mode else None),
 )
 
@@ -209,12 +209,8 @@ def _processes(some: Sequence[Process]) -> Table:
 
 def _process(process: Process) -> tuple[Cell, ...]:
     used = "not known" if process.memory_bytes is None else show_bytes(process.memory_bytes)
-    return (
-        Cell(str(process.pid)),
-        Cell(str(process.kind)),
-        Cell(used),
-        Cell(process.name or "not known"),
-    )
+    texts = (str(process.pid), str(process.kind), used, process.name or "not known")
+    return tuple(map(Cell, texts))
 
 
 _LIVE = (
@@ -258,23 +254,14 @@ def whole_machine(machine: Machine) -> list[Block]:
 
 def _features(features: Features) -> LabelledFacts:
     """Return what programs may use, one line for what is there and one for what is not."""
-    flags = {name: value for name, value in _values(features) if isinstance(value, bool)}
-    sizes = {name: value for name, value in _values(features) if type(value) is int}
+    values = {name.replace("_", " "): value for name, value in asdict(features).items()}
     rows = [
-        ("Yes", ", ".join(_said(name) for name, value in flags.items() if value)),
-        ("No", ", ".join(_said(name) for name, value in flags.items() if not value)),
-        *((_said(name).removesuffix(" bytes").capitalize(), show_bytes(value))
-          for name, value in sizes.items()),
+        ("Yes", ", ".join(name for name, value in values.items() if value is True)),
+        ("No", ", ".join(name for name, value in values.items() if value is False)),
+        *((name.removesuffix(" bytes").capitalize(), show_bytes(value))
+          for name, value in values.items() if type(value) is int),
     ]  # fmt: skip
     return LabelledFacts(tuple(Fact(label=name, value=Cell(text)) for name, text in rows if text))
-
-
-def _values(features: Features) -> list[tuple[str, object]]:
-    return [(field.name, getattr(features, field.name)) for field in fields(features)]
-
-
-def _said(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _remarks(machine: Machine | None) -> list[Block]:
@@ -315,20 +302,12 @@ def _listed(gpu: Gpu, live: bool) -> tuple[Cell, ...]:
     unseen = "hidden" if own.visible is False else "not known"
     cuda = unseen if own.cuda_index is None else str(own.cuda_index)
     file = "" if own.minor is None else f"/dev/nvidia{own.minor}"
-    texts = [
-        connections.label(gpu),
-        gpu.device.name,
-        cuda,
-        file,
-        own.pci_bus_id or "",
-        own.uuid or "",
-    ]
-    return tuple(map(Cell, texts + (_now(gpu) if live else [])))
-
-
-def _now(gpu: Gpu) -> list[str]:
-    values = [(getattr(gpu.telemetry, field, None), show) for _, field, show in _LIVE]
-    return ["not known" if value is None else show(value) for value, show in values]
+    address = own.pci_bus_id or "", own.uuid or ""
+    texts = [connections.label(gpu), gpu.device.name, cuda, file, *address]
+    for _, field, show in _LIVE if live else ():
+        value = getattr(gpu.telemetry, field, None)
+        texts.append("not known" if value is None else show(value))
+    return tuple(map(Cell, texts))
 
 
 def _comparison(gpus: Sequence[Gpu]) -> Table:

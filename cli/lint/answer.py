@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from gpuadvise.cli.blocks import Drawing, Line, Tone
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.guide import rule_of
-from gpuadvise.rules.model import Confidence, Priority, Rule
+from gpuadvise.rules.model import Confidence, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,8 @@ def answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
+    from gpuadvise.cli.render import github, gitlab
+
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
     failed, code = verdict(read, seen, rules, left)
@@ -55,8 +58,8 @@ def answer(
         notes=(*notes, *said(left)),
         documents={
             "sarif": lambda: _sarif(read),
-            "github": lambda: _github(findings),
-            "gitlab": lambda: _gitlab(findings),
+            "github": lambda: github.render(findings, None),
+            "gitlab": lambda: gitlab.render(findings, None),
         },
         failed=failed,
         exit=code,
@@ -77,34 +80,19 @@ def _pictures(seen: Sequence[Diagnostic]) -> list[Picture]:
     for noun, named in names:
         counts = Counter(named).most_common()
         if len(counts) > 1:
-            bars = [
-                svg.Part(_end(name), count, plural(count, "finding"))
-                for name, count in counts[:_MOST_DRAWN]
-            ]
+            bars = []
+            for name, count in counts[:_MOST_DRAWN]:
+                # The end of a path tells it from its neighbours.
+                short = name if len(name) <= _LONGEST_DRAWN else f"…{name[1 - _LONGEST_DRAWN :]}"
+                bars.append(svg.Part(short, count, plural(count, "finding")))
             drawn.append(svg.meters(f"Findings by {noun}", bars))
     return drawn
-
-
-def _end(path: str) -> str:
-    """Return *path*, of a long one the end, which tells it from its neighbours."""
-    return path if len(path) <= _LONGEST_DRAWN else f"…{path[1 - _LONGEST_DRAWN :]}"
-
-
-def _github(findings: Sequence[Mapping[str, Any]]) -> str:
-    from gpuadvise.cli.render import github
-
-    return github.render(findings, None)
-
-
-def _gitlab(findings: Sequence[Mapping[str, Any]]) -> str:
-    from gpuadvise.cli.render import gitlab
-
-    return gitlab.render(findings, None)
 
 
 def _sarif(read: Sequence[SourceFile]) -> str:
     """Return the findings with their fixes, those that comments accept as suppressed."""
     from gpuadvise.cli.render import sarif
+    from gpuadvise.rules.guide import RULES
 
     findings, details = [], []
     for source in read:
@@ -116,12 +104,7 @@ def _sarif(read: Sequence[SourceFile]) -> str:
             accepted = at >= len(linted.diagnostics)
             findings.append(_finding(seen))
             details.append(sarif.SourceDetail(where=seen.where, edits=edits, accepted=accepted))
-    return sarif.render(_every_rule(), findings, None, details)
-
-
-def is_complete(read: Sequence[SourceFile]) -> bool:
-    """Return whether there was a parser for every file."""
-    return not any(source.lacking for source in read)
+    return sarif.render(RULES, findings, None, details)
 
 
 def said(left: Sequence[NotJudged]) -> list[str]:
@@ -130,11 +113,8 @@ def said(left: Sequence[NotJudged]) -> list[str]:
 
 
 def verdict(
-    read: Sequence[SourceFile],
-    seen: Sequence[Diagnostic],
-    rules: FileRules,
-    left: Sequence[NotJudged],
-) -> tuple[Sequence[str], Exit]:
+    read: Sequence[SourceFile], seen: Sequence[Diagnostic], rules: FileRules, left: Sequence[NotJudged]
+) -> tuple[Sequence[str], Exit]:  # fmt: skip
     """Return why the gate of *rules* says no, and the exit code; *left* was not judged.
 
     Raises BadInput where a gate would pass because every file is of another vendor's compiler.
@@ -147,12 +127,8 @@ def verdict(
     limit = rules.gate([d.file for d in met] or [*(s.path for s in read), *(i.path for i in left)])
     if met:
         return [f"{plural(len(met), 'finding')} at --fail-on {limit} or above."], Exit.THRESHOLD
-    if (
-        limit
-        and read
-        and all(source.linted.hip for source in read)
-        and all(i.foreign for i in left)
-    ):
+    hip = read and all(source.linted.hip for source in read) and all(i.foreign for i in left)
+    if limit and hip:
         raise BadInput(
             f"--fail-on {limit} has nothing to compare: {plural(len(read), 'file')} of HIP, "
             "and lint knows CUDA."
@@ -160,7 +136,7 @@ def verdict(
     if limit and left:
         count = f"{plural(len(left), 'file or folder', 'files or folders')} not judged"
         return [f"--fail-on {limit} cannot pass: {count} (not_judged)."], Exit.UNAVAILABLE
-    return (), Exit.RAN if is_complete(read) else Exit.UNAVAILABLE
+    return (), Exit.UNAVAILABLE if any(source.lacking for source in read) else Exit.RAN
 
 
 def _priority(seen: Diagnostic) -> Priority:
@@ -171,12 +147,6 @@ def meets(limit: FailOn, rule: str) -> bool:
     """Return whether some finding of *rule* meets *limit*."""
     judged = rule_of(rule)
     return limit.meets(judged.category, judged.priority)
-
-
-def _every_rule() -> tuple[Rule, ...]:
-    from gpuadvise.rules.guide import RULES
-
-    return RULES
 
 
 def _finding(seen: Diagnostic) -> dict[str, Any]:
@@ -198,11 +168,7 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
         ],
         "gain": None,
         "location": {"file": seen.file, "line": where.line, "column": where.column, "kernel": seen.kernel},
-        "citation": {
-            "document": rule.citations[0].document,
-            "section": rule.citations[0].section,
-            "url": rule.citations[0].url,
-        },
+        "citation": asdict(rule.citations[0]),
     }  # fmt: skip
 
 
@@ -280,18 +246,13 @@ def _blocks(
             yield Line(inert(diagnostic.action), indent=4)
     for source in read:
         for comment in source.linted.unused:
-            rules = f" ({', '.join(comment.rules)})" if comment.rules else ""
+            rules = inert(f" ({', '.join(comment.rules)})" if comment.rules else "")
             place = f"{inert(source.path)}:{comment.where.line}"
-            yield Line(
-                f"{place}: this comment accepts nothing that is there{inert(rules)}.", Tone.FAINT
-            )
-    unparsed = sum(len(source.linted.unparsed) for source in read)
-    if unparsed:
-        yield Line(
-            f"{plural(unparsed, 'stretch', 'stretches')} of unknown syntax not checked.", Tone.FAINT
-        )
-    hip = sum(source.linted.hip for source in read)
-    if hip:
+            yield Line(f"{place}: this comment accepts nothing that is there{rules}.", Tone.FAINT)
+    if unparsed := sum(len(source.linted.unparsed) for source in read):
+        stretches = plural(unparsed, "stretch", "stretches")
+        yield Line(f"{stretches} of unknown syntax not checked.", Tone.FAINT)
+    if hip := sum(source.linted.hip for source in read):
         yield Line(f"{plural(hip, 'file')} of HIP not checked: lint knows CUDA.", Tone.FAINT)
     counts = [(p, sum(_priority(d) is p for d in seen)) for p in Priority]
     words = and_list([f"{count} {p}" for p, count in counts if count])

@@ -185,10 +185,6 @@ def _read_place(place: SourcePlace, left: list[NotJudged]) -> SourceFile | None:
     return _checked_python(source, source.data, left) if source.python else source
 
 
-def _is_python(path: str) -> bool:
-    return path.lower().endswith(".py")
-
-
 def _refuse_other_kinds(name: str) -> None:
     """Raise BadInput for what would be read as CUDA, in which nothing stands that is wrong."""
     if name.lower().endswith(OTHER_SUFFIXES):
@@ -213,8 +209,7 @@ def _checked_python(source: SourceFile, data: bytes, left: list[NotJudged]) -> S
 def _below(folder: str, rules: FileRules, left: list[NotJudged], notes: list[str]) -> Iterator[str]:
     def unlisted(error: OSError) -> None:
         path = os.fsdecode(error.filename or folder)
-        message = unreadable(error, quoted_path(path)).message
-        left.append(_left_out(path, message))
+        left.append(_left_out(path, unreadable(error, quoted_path(path)).message))
 
     for here, folders, names in os.walk(folder, onerror=unlisted):
         kept = [f for f in folders if f not in SKIPPED_FOLDERS]
@@ -288,7 +283,7 @@ def _source_of(place: SourcePlace, left: list[NotJudged]) -> SourceFile:
         notebook = read_notebook(data, path)
         source = _parsed(place, notebook.code, left, python=True)
         return replace(source, cells=notebook.cells)
-    python = _is_python(path)
+    python = name.endswith(".py")
     if not name.endswith((*SUFFIXES, *CUDA_SUFFIXES)):
         python = _is_python_content(path, data)
     return _parsed(place, data, left, python=python)
