@@ -146,10 +146,10 @@ def _facts(request: ScalingRequest) -> Iterator[Fact]:
     limit = amdahl_limit(request.parallel)
     at_most = "no limit" if math.isinf(limit) else _times(limit)
     fixed = Cell(_times(amdahl(request.parallel, request.processors)))
-    yield Fact(label="Amdahl", value=fixed, remark="the problem stays as it is")
-    yield Fact(label="limit", value=Cell(at_most), remark="with any number of processors")
+    yield Fact("Amdahl", fixed, "the problem stays as it is")
+    yield Fact("limit", Cell(at_most), "with any number of processors")
     grown = Cell(_times(gustafson(request.parallel, request.processors)))
-    yield Fact(label="Gustafson", value=grown, remark="the problem grows with the machine")
+    yield Fact("Gustafson", grown, "the problem grows with the machine")
 
 
 def _target(request: ScalingRequest) -> Iterator[str]:

@@ -255,18 +255,18 @@ def _facts(case: AccessCase) -> Iterator[Fact]:
     sectors, lines, ideal = (_sum(case, n) for n in ("sectors", "lines", "ideal_sectors"))
     moved, used = _sum(case, "bytes_moved"), _sum(case, "bytes_used")
     if len(case.accesses) > 1:
-        yield Fact(label="warps", value=Cell(f"{len(case.accesses):,}"))
+        yield Fact("warps", Cell(f"{len(case.accesses):,}"))
     remark = f"{ideal:,} would hold the bytes that are used"
-    yield Fact(label="sectors", value=Cell(f"{sectors:,}"), remark=remark)
-    yield Fact(label="lines", value=Cell(f"{lines:,}"), remark="of 128 bytes")
+    yield Fact("sectors", Cell(f"{sectors:,}"), remark)
+    yield Fact("lines", Cell(f"{lines:,}"), "of 128 bytes")
     remark = f"{show_bytes(used)} used of {show_bytes(moved)} moved"
-    yield Fact(label="efficiency", value=_share(case.efficiency), remark=remark)
+    yield Fact("efficiency", _share(case.efficiency), remark)
     first = case.accesses[0]
     remark = f"{plural(first.width, 'byte')} per lane and instruction"
-    yield Fact(label="instructions", value=Cell(str(first.instructions)), remark=remark)
+    yield Fact("instructions", Cell(str(first.instructions)), remark)
     if case.all_rows:
         value = Cell(f"{case.all_rows.sectors:.3g} sectors")
-        yield Fact(label="over all rows", value=value, remark=_pitch(case.all_rows))
+        yield Fact("over all rows", value, _pitch(case.all_rows))
 
 
 def _pitch(rows: Rows) -> str:
@@ -304,7 +304,7 @@ def _remedies(remedies: Sequence[Remedy]) -> Table:
         (Cell(r.name), Cell(show_bytes(r.bytes_moved)), _share(r.efficiency), Cell(r.how))
         for r in remedies
     )
-    return Table(columns=columns, rows=rows)
+    return Table(columns, rows)
 
 
 def _sweep(swept: Sequence[Mapping[str, Any]]) -> Table:

@@ -256,20 +256,18 @@ def _verdict(case: BandwidthCase) -> Line:
 def _facts(case: BandwidthCase) -> Iterator[Fact]:
     peak, traffic = case.peak, case.traffic
     remark = f"{show_binary_rate(peak.theoretical)}; {source_words(peak.source)}"
-    yield Fact(label="theoretical", value=Cell(show_rate(peak.theoretical)), remark=remark)
+    yield Fact("theoretical", Cell(show_rate(peak.theoretical)), remark)
     if peak.formula:
-        yield Fact(label="formula", value=Cell(peak.formula))
+        yield Fact("formula", Cell(peak.formula))
     if peak.published:
         differ = "" if peak.agree is not False else "; differs from the formula by more than 5 %"
-        yield Fact(
-            label="published", value=Cell(show_rate(peak.published)), remark=f"data sheet{differ}"
-        )
+        yield Fact("published", Cell(show_rate(peak.published)), f"data sheet{differ}")
     if traffic.effective is not None and case.ratio is not None and case.band:
         moved = f"{traffic.moved:,} bytes in {show_seconds(traffic.seconds or 0)}"
         remark = f"{show_binary_rate(traffic.effective)}; {moved}"
-        yield Fact(label="effective", value=Cell(show_rate(traffic.effective)), remark=remark)
+        yield Fact("effective", Cell(show_rate(traffic.effective)), remark)
         verdict = Cell(show_share(case.ratio), _TONES[case.band])
-        yield Fact(label="ratio", value=verdict, remark=str(case.band))
+        yield Fact("ratio", verdict, str(case.band))
 
 
 def _notes(case: BandwidthCase) -> Iterator[str]:
@@ -292,4 +290,4 @@ def _links(case: BandwidthCase) -> Table:
             ("device to host", case.measured.d2h_rate),
         ):
             rows.append((Cell(f"{name} ({case.measured.source})"), Cell(""), Cell(show_rate(rate))))
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns, tuple(rows))

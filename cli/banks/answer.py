@@ -186,17 +186,17 @@ def _facts(case: BanksCase) -> Iterator[Fact]:
     noun = "bank" if len(conflicts.busiest_banks) == 1 else "banks"
     banks = f"{noun} {shown_lanes(conflicts.busiest_banks)}" if conflicts.busiest_banks else ""
     tone = Tone.BAD if conflicting else Tone.GOOD
-    yield Fact(label="conflict", value=Cell(verdict, tone), remark=banks)
+    yield Fact("conflict", Cell(verdict, tone), banks)
     passes = plural(conflicts.wavefronts, "pass", "passes")
     remark = f"{conflicts.ideal_wavefronts} without conflicts"
-    yield Fact(label="takes", value=Cell(passes), remark=remark)
+    yield Fact("takes", Cell(passes), remark)
     yield Fact(
-        label="width",
-        value=Cell(plural(conflicts.width, "byte")),
-        remark=f"per lane and instruction, {conflicts.lanes_per_phase} lanes at a time",
+        "width",
+        Cell(plural(conflicts.width, "byte")),
+        f"per lane and instruction, {conflicts.lanes_per_phase} lanes at a time",
     )
     if case.tile:
-        yield Fact(label="tile", value=Cell(show_bytes(case.tile.bytes)))
+        yield Fact("tile", Cell(show_bytes(case.tile.bytes)))
 
 
 def _advice(case: BanksCase) -> Iterator[str]:

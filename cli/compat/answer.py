@@ -522,9 +522,7 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
         for row in useful
     )
     left = [row["compute_capability"] for row in records if row not in useful]
-    page: list[Block] = (
-        [Line(summary), Table(columns=columns, rows=rows)] if rows else [Line(summary)]
-    )
+    page: list[Block] = [Line(summary), Table(columns, rows)] if rows else [Line(summary)]
     if left:
         page.append(Line(f"Not on compute capability {and_list(left)}.", Tone.FAINT))
     if rows:

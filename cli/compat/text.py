@@ -81,8 +81,8 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
     version = f"driver {driver['version']}" if driver and driver["version"] else ""
     hint = "" if driver else "--driver 12.4 or --driver 550.54.14 judges another"
     rows = [
-        Fact(label="GPU", value=Cell(gpu)),
-        Fact(label="Driver", value=Cell(judged), remark=version or hint),
+        Fact("GPU", Cell(gpu)),
+        Fact("Driver", Cell(judged), version or hint),
     ]
     if needed:
         bound = result["needed_driver_is"] == "lower bound"
@@ -90,7 +90,7 @@ def _facts(result: Mapping[str, Any], gpu: str) -> LabelledFacts:
         branch = f"driver {needed['branch']}" if needed["branch"] else ""
         if newest and newest["branch"] and branch:
             branch += f" to {newest['branch']}, the last for this GPU"
-        rows.append(Fact(label="Needs", value=Cell(cuda), remark=branch))
+        rows.append(Fact("Needs", Cell(cuda), branch))
     return LabelledFacts(tuple(rows))
 
 
@@ -136,7 +136,7 @@ def _answers(answers: Sequence[Mapping[str, Any]]) -> Table:
         )
         for answer in answers
     )
-    return Table(columns=header("verdict", "file", Column("why", below=True)), rows=rows)
+    return Table(header("verdict", "file", Column("why", below=True)), rows)
 
 
 def _files(files: Sequence[Mapping[str, Any]]) -> Table:
@@ -171,7 +171,7 @@ def _entries(result: Mapping[str, Any]) -> list[Block]:
     cells = [*map(_entry, rows, new)]
     if spare:
         cells.insert(len(nearest), _spare(spare, result))
-    return [Table(columns=columns, rows=tuple(cells))]
+    return [Table(columns, tuple(cells))]
 
 
 def _is_spare(entry: Mapping[str, Any], result: Mapping[str, Any]) -> bool:

@@ -78,14 +78,12 @@ def gpu(topology: Topology) -> LabelledFacts:
     labels = ("NVLink", "PCIe at most", "NUMA node", "Nearest processors")
     fields = ("nvlinks", "pcie_own_generation", "numa_node", "cpu_affinity")
     rows = [
-        Fact(
-            label=label, value=cell, remark=_gap(topology, field) if cell.tone is Tone.FAINT else ""
-        )
+        Fact(label, cell, _gap(topology, field) if cell.tone is Tone.FAINT else "")
         for label, field, cell in zip(labels, fields, _place(topology), strict=True)
     ]
     if topology.pcie_path:
-        rows.append(Fact(label="PCIe path", value=Cell(" > ".join(topology.pcie_path))))
-    rows += [Fact(label=f"To GPU {peer.index}", value=Cell(way(peer))) for peer in topology.peers]
+        rows.append(Fact("PCIe path", Cell(" > ".join(topology.pcie_path))))
+    rows += [Fact(f"To GPU {peer.index}", Cell(way(peer))) for peer in topology.peers]
     return LabelledFacts(tuple(rows))
 
 

@@ -115,9 +115,9 @@ def _fact(device: Device, row: FactRow) -> Fact:
     words = row.words(device)
     if words is None:
         reason = device.reasons.get(row.field, "")
-        return Fact(label=row.label, value=_cell(words), remark=_first(reason))
+        return Fact(row.label, _cell(words), _first(reason))
     source = device.sources.get(row.field, usual)
-    return Fact(label=row.label, value=_cell(words), source=_first(source))
+    return Fact(row.label, _cell(words), source=_first(source))
 
 
 def _first(remark: str) -> str:
@@ -134,4 +134,4 @@ def _peaks(device: Device) -> Iterator[Fact]:
     for kind, rate in device.peaks.items():
         source = device.sources.get(f"peaks.{kind}", usual)
         label = f"Peak {kind.replace('_', ' ')}"
-        yield Fact(label=label, value=Cell(show_flops(rate)), source=_first(source))
+        yield Fact(label, Cell(show_flops(rate)), source=_first(source))

@@ -187,16 +187,16 @@ def state(now: Telemetry) -> list[Block]:
 def _fact(now: Telemetry, label: str, field: str, words: Words) -> Fact:
     cell = words(now)
     if cell:
-        return Fact(label=label, value=cell)
-    return Fact(label=label, value=_unknown(), remark=now.reasons.get(field, ""))
+        return Fact(label, cell)
+    return Fact(label, _unknown(), now.reasons.get(field, ""))
 
 
 def _count(now: Telemetry) -> Fact:
     if now.processes is None:
         why = now.reasons.get("processes", "")
-        return Fact(label="Processes", value=_unknown(), remark=why)
+        return Fact("Processes", _unknown(), why)
     number = len(now.processes)
-    return Fact(label="Processes", value=Cell(plural(number, "process", "processes")))
+    return Fact("Processes", Cell(plural(number, "process", "processes")))
 
 
 def _unknown() -> Cell:
@@ -261,7 +261,7 @@ def _features(features: Features) -> LabelledFacts:
         *((name.removesuffix(" bytes").capitalize(), show_bytes(value))
           for name, value in values.items() if type(value) is int),
     ]  # fmt: skip
-    return LabelledFacts(tuple(Fact(label=name, value=Cell(text)) for name, text in rows if text))
+    return LabelledFacts(tuple(Fact(name, Cell(text)) for name, text in rows if text))
 
 
 def _remarks(machine: Machine | None) -> list[Block]:
@@ -285,9 +285,7 @@ def _address(own: Identity, machine: Machine | None) -> tuple[Fact, ...]:
         ("Driver", versions[0]),
         ("CUDA of the driver", versions[1]),
     )
-    return tuple(
-        Fact(label=label, value=Cell(str(value))) for label, value in rows if value is not None
-    )
+    return tuple(Fact(label, Cell(str(value))) for label, value in rows if value is not None)
 
 
 def _list(gpus: Sequence[Gpu]) -> Table:
@@ -319,4 +317,4 @@ def _comparison(gpus: Sequence[Gpu]) -> Table:
     titles = [Column(f"{name} ({and_list(labels)})") for (name, _), labels in groups.items()]
     columns = [cells for _, cells in groups]
     rows = zip((Cell(row.label) for row in facts.ROWS), *columns, strict=True)
-    return Table(columns=(Column(""), *titles), rows=tuple(rows))
+    return Table((Column(""), *titles), tuple(rows))

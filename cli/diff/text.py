@@ -121,7 +121,7 @@ def _table(shown: Sequence[Record]) -> Table:
     left = kernel_names.room(columns, others)
     names = kernel_names.fitted([called(record) for record in shown], left)
     rows = [(*row, Cell(name)) for row, name in zip(others, names, strict=True)]
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns, tuple(rows))
 
 
 def _row(record: Record) -> tuple[Cell, ...]:

@@ -50,7 +50,7 @@ def _notes(gpus: Iterable[CatalogueEntry]) -> list[Block]:
 
 
 def _list(gpus: Iterable[CatalogueEntry]) -> Table:
-    return Table(columns=_LIST, rows=tuple(_listed(entry.id, entry.device) for entry in gpus))
+    return Table(_LIST, tuple(_listed(entry.id, entry.device) for entry in gpus))
 
 
 def _listed(id: str, device: Device) -> tuple[Cell, ...]:
@@ -84,4 +84,4 @@ def _side_by_side(devices: list[Device]) -> Table:
     ]
     titles = [Column(device.name.removeprefix("NVIDIA ")) for device in devices]
     rows = zip(map(Cell, labels), *columns, strict=True)
-    return Table(columns=(Column(""), *titles), rows=tuple(rows))
+    return Table((Column(""), *titles), tuple(rows))

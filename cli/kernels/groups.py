@@ -135,7 +135,7 @@ def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -
         columns = (*_COLUMNS, Column(by, below=True))
         shared = _shared_folder(listed) if by == "file" else ""
         rows = (_row(group, group.group.removeprefix(shared)) for group in listed)
-        blocks.append(Table(columns=columns, rows=tuple(rows)))
+        blocks.append(Table(columns, tuple(rows)))
     return [*blocks, *left_out(len(groups) - len(listed), "group", "--limit 0 shows all")]
 
 

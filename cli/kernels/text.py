@@ -76,7 +76,7 @@ def _table(listed: list[Record]) -> Table:
         return _folded(cells, at)
 
     longest = kernel_names.fitting(lambda most: [row[at].text for row in named(most)], left)
-    return Table(columns=columns, rows=named(longest))
+    return Table(columns, named(longest))
 
 
 # Characters of a name beside which no column has to go.
@@ -279,8 +279,8 @@ def entries_page(request: KernelsRequest, entries: Iterable[Entry | EntryTally])
         sizes[key] += size
     rows = sorted(counts, key=lambda key: (key[3], key[0], _target_order(key[1])))
     table = Table(
-        columns=_ENTRY_COLUMNS,
-        rows=tuple(
+        _ENTRY_COLUMNS,
+        tuple(
             (
                 Cell(f"{counts[key]:,}"),
                 *map(Cell, key[:3]),

@@ -214,13 +214,13 @@ def _bytes(count: float) -> str:
 def _arithmetic(case: LatencyCase) -> Iterator[Fact]:
     needed = case.arithmetic
     if needed is None:
-        yield Fact(label="arithmetic", value=Cell("not known"), remark="--latency gives it")
+        yield Fact("arithmetic", Cell("not known"), "--latency gives it")
         return
     most = case.device.limits.max_warps_per_sm
     yield Fact(
-        label="arithmetic",
-        value=Cell(f"{plural(needed.warps, 'warp')} per SM"),
-        remark=f"{needed.latency_cycles:g} cycles x {needed.issue_width:g} per cycle"
+        "arithmetic",
+        Cell(f"{plural(needed.warps, 'warp')} per SM"),
+        f"{needed.latency_cycles:g} cycles x {needed.issue_width:g} per cycle"
         f"{f' / {case.ilp}' if case.ilp > 1 else ''}; {show_share(needed.warps / most)} occupancy",
     )
 
@@ -228,24 +228,22 @@ def _arithmetic(case: LatencyCase) -> Iterator[Fact]:
 def _memory_facts(case: LatencyCase) -> Iterator[Fact]:
     needed, rate = case.memory, case.device.memory_bandwidth
     if needed is None or rate is None:
-        yield Fact(
-            label="memory", value=Cell("not known"), remark="--gpu names a GPU with its clocks"
-        )
+        yield Fact("memory", Cell("not known"), "--gpu names a GPU with its clocks")
         return
     idle = ", the latency of an idle memory" if case.idle_latency else ""
     yield Fact(
-        label="memory",
-        value=Cell(f"{show_bytes(round(needed.bytes_in_flight))} in flight"),
-        remark=f"{show_rate(rate)} x {show_seconds(needed.latency_seconds)}{idle}",
+        "memory",
+        Cell(f"{show_bytes(round(needed.bytes_in_flight))} in flight"),
+        f"{show_rate(rate)} x {show_seconds(needed.latency_seconds)}{idle}",
     )
     # One number of warps: those that an idle memory asks for leave a busy one waiting.
     per_sm = well_used_bytes(needed.bytes_per_sm) if case.idle_latency else needed.bytes_per_sm
     warps = math.ceil(per_sm / (WARP_SIZE * case.bytes_per_thread))
     keeps = f"keep a busy memory at {show_share(WELL_USED)}: " if case.idle_latency else ""
     yield Fact(
-        label="per SM",
-        value=Cell(show_bytes(round(per_sm))),
-        remark=f"{keeps}{plural(warps, 'warp')} of 32 x {case.bytes_per_thread} bytes",
+        "per SM",
+        Cell(show_bytes(round(per_sm))),
+        f"{keeps}{plural(warps, 'warp')} of 32 x {case.bytes_per_thread} bytes",
     )
 
 

@@ -122,10 +122,10 @@ def _calibration(model: LinkModel) -> list[Block]:
         ("host time per launch", model.launch_cost),
         ("more per copy, both directions", model.duplex_latency),
     )
-    rows = [Fact(label=label, value=Cell(show_rate(rate))) for label, rate in rates]
-    rows += [Fact(label=label, value=Cell(show_seconds(time))) for label, time in times]
+    rows = [Fact(label, Cell(show_rate(rate))) for label, rate in rates]
+    rows += [Fact(label, Cell(show_seconds(time))) for label, time in times]
     slowdown = Cell(f"{model.duplex_slowdown:.3f} times as long")
-    rows.append(Fact(label="both directions at once", value=slowdown))
+    rows.append(Fact("both directions at once", slowdown))
     return [
         Heading("Calibration (--save keeps it for this GPU)"),
         LabelledFacts(tuple(rows)),

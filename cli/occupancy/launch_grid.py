@@ -281,11 +281,11 @@ def _matrix(case: GridCase) -> list[Block]:
     rows = {(row[names[down]], row[names[across]]): row for row in _rows(case)}
     heads = case.grid.axes[across][1]
     table = Table(
-        columns=(
+        (
             Column(_TITLES[case.keys[down]], right=True),
             *(Column(_shown(case.keys[across], head), right=True) for head in heads),
         ),
-        rows=tuple(
+        tuple(
             (
                 Cell(_shown(case.keys[down], value)),
                 *(_share(rows[value, head]) for head in heads),
@@ -308,13 +308,13 @@ def _share(row: Mapping[str, Any]) -> Cell:
 def _tier_table(case: GridCase, tiers: Sequence[Tier]) -> Table:
     most = case.choice.device.limits.max_warps_per_sm
     return Table(
-        columns=header(
+        header(
             ">Occupancy",
             ">Warps",
             ">Launches",
             *(Column(_TITLES[key], right=True) for key in case.keys),
         ),
-        rows=tuple(
+        tuple(
             (
                 Cell(show_share(tier.warps_per_sm / most)),
                 Cell(str(tier.warps_per_sm)),
@@ -351,10 +351,8 @@ def _room(case: GridCase, best: Tier) -> list[Block]:
         return []
     rows = [_row(case, values) for values in launches]
     table = Table(
-        columns=header(
-            *(Column(_TITLES[key], right=True) for key in case.keys), ">Blocks", "Limited by"
-        ),
-        rows=tuple(
+        header(*(Column(_TITLES[key], right=True) for key in case.keys), ">Blocks", "Limited by"),
+        tuple(
             (
                 *(Cell(_shown(key, row[key.value])) for key in case.keys),
                 Cell(str(row["blocks_per_sm"])),

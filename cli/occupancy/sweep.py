@@ -235,8 +235,8 @@ def curve(
     if len(faults) == 1 and (fault := faults.pop()):
         return [title, Line(impossible(fault), Tone.BAD)]
     table = Table(
-        columns=(Column(TITLES[by], right=True), *_ANSWER),
-        rows=tuple(_run(*run, current) for run in stairs(points, by, edges=edges)),
+        (Column(TITLES[by], right=True), *_ANSWER),
+        tuple(_run(*run, current) for run in stairs(points, by, edges=edges)),
     )
     return [title, table]
 
@@ -244,7 +244,7 @@ def curve(
 def capabilities(occupancies: Sequence[tuple[Capability, Occupancy]]) -> list[Block]:
     """Return one line per compute capability."""
     rows = tuple((Cell(str(capability)), *_cells(answer)) for capability, answer in occupancies)
-    table = Table(columns=(Column("Capability", right=True), *_ANSWER), rows=rows)
+    table = Table((Column("Capability", right=True), *_ANSWER), rows)
     return [Line("This launch on every compute capability", Tone.STRONG), table]
 
 

@@ -175,23 +175,23 @@ def _facts(case: OverlapCase) -> Iterator[Fact]:
     overlap, model = case.overlap, case.model
     if case.traced:
         yield from _traced(case.traced)
-    yield Fact(label="sequential", value=Cell(show_seconds(overlap.sequential)))
+    yield Fact("sequential", Cell(show_seconds(overlap.sequential)))
     if overlap.requested:
         guide = f"the guide's estimate: {show_seconds(overlap.guide)}" if overlap.guide else ""
         label = f"with {plural(overlap.requested.streams, 'stream')}"
         if overlap.requested.pieces > overlap.requested.streams:
             guide = f"{overlap.requested.pieces} chunks in turn"
-        yield Fact(label=label, value=Cell(show_seconds(overlap.requested.seconds)), remark=guide)
+        yield Fact(label, Cell(show_seconds(overlap.requested.seconds)), guide)
     yield _best(overlap)
     remark = f"{_limiter(case)}: no staging is faster"
-    yield Fact(label="floor", value=Cell(show_seconds(overlap.floor)), remark=remark)
+    yield Fact("floor", Cell(show_seconds(overlap.floor)), remark)
     if case.work.h2d_bytes or case.work.d2h_bytes:
         yield _link(case.work, model)
     if case.break_even:
         yield Fact(
-            label="worth it from",
-            value=Cell(show_bytes(case.break_even)),
-            remark="if the kernel's time grows with the data",
+            "worth it from",
+            Cell(show_bytes(case.break_even)),
+            "if the kernel's time grows with the data",
         )
 
 
@@ -199,14 +199,14 @@ def _traced(staging: TracedStaging) -> Iterator[Fact]:
     """Yield what the timeline shows: how long it took, and how far copies were hidden."""
     kernels, copies = show_seconds(staging.kernel_seconds), show_seconds(staging.copy_seconds)
     yield Fact(
-        label="traced",
-        value=Cell(show_seconds(staging.traced_seconds)),
-        remark=f"kernels {kernels}, copies {copies}, {show_seconds(staging.overlapped_seconds)} at once",
+        "traced",
+        Cell(show_seconds(staging.traced_seconds)),
+        f"kernels {kernels}, copies {copies}, {show_seconds(staging.overlapped_seconds)} at once",
     )
     yield Fact(
-        label="overlapped",
-        value=Cell(show_share(staging.achieved)),
-        remark=f"of what could; {plural(staging.passes, 'pass', 'passes')}, of which one follows",
+        "overlapped",
+        Cell(show_share(staging.achieved)),
+        f"of what could; {plural(staging.passes, 'pass', 'passes')}, of which one follows",
     )
 
 
@@ -215,9 +215,9 @@ def _best(overlap: Overlap) -> Fact:
     more = "; more gain less than 1 %" if overlap.worthwhile and best != overlap.tried[-1] else ""
     tone = Tone.GOOD if overlap.worthwhile else Tone.PLAIN
     return Fact(
-        label="best",
-        value=Cell(show_seconds(best.seconds), tone),
-        remark=f"{_staged(best)}; {overlap.speedup:.2f}x{more}",
+        "best",
+        Cell(show_seconds(best.seconds), tone),
+        f"{_staged(best)}; {overlap.speedup:.2f}x{more}",
     )
 
 
@@ -241,7 +241,7 @@ def _link(work: StagedWork, model: LinkModel) -> Fact:
         else source_words(model.source)
     )
     shown = dict.fromkeys(show_rate(rate) for rate in rates)
-    return Fact(label="link", value=Cell(" and ".join(shown)), remark=source)
+    return Fact("link", Cell(" and ".join(shown)), source)
 
 
 def _remarks(case: OverlapCase) -> Iterator[str]:

@@ -146,24 +146,20 @@ def _many(kernels: Sequence[Placed]) -> list[Block]:
 def _facts(kernel: Placed) -> Iterator[Fact]:
     position = kernel.roofline
     ridge = f"ridge at {_number(position.ridge)}"
-    yield Fact(label="intensity", value=Cell(f"{_number(position.intensity)} FLOP/B"), remark=ridge)
-    yield Fact(label="bound", value=Cell(str(position.bound), Tone.STRONG))
+    yield Fact("intensity", Cell(f"{_number(position.intensity)} FLOP/B"), ridge)
+    yield Fact("bound", Cell(str(position.bound), Tone.STRONG))
     peak = Cell(show_flops(position.peak))
-    yield Fact(
-        label="peak", value=peak, remark=f"{kernel.unit.key}; {source_words(kernel.unit.source)}"
-    )
+    yield Fact("peak", peak, f"{kernel.unit.key}; {source_words(kernel.unit.source)}")
     roof = show_rate(position.bandwidth) if position.bound is Bound.MEMORY else kernel.unit.key
     yield Fact(
-        label="attainable",
-        value=Cell(show_flops(position.attainable)),
-        remark=f"under {roof}; at least {show_seconds(position.least_seconds)}",
+        "attainable",
+        Cell(show_flops(position.attainable)),
+        f"under {roof}; at least {show_seconds(position.least_seconds)}",
     )
     if position.achieved is not None and position.share is not None:
         tone = Tone.BAD if position.impossible else Tone.POOR if position.far else Tone.GOOD
-        yield Fact(label="achieved", value=Cell(show_flops(position.achieved)))
-        yield Fact(
-            label="share", value=Cell(show_share(position.share), tone), remark="of the roof"
-        )
+        yield Fact("achieved", Cell(show_flops(position.achieved)))
+        yield Fact("share", Cell(show_share(position.share), tone), "of the roof")
 
 
 def _moves(kernel: Placed) -> Table:
@@ -172,7 +168,7 @@ def _moves(kernel: Placed) -> Table:
         (Cell(m.name), Cell(_number(m.intensity)), Cell(f"{show_number(m.gain)}x"), Cell(m.how))
         for m in kernel.moves
     )
-    return Table(columns=columns, rows=rows)
+    return Table(columns, rows)
 
 
 def _ridges(device: Device, rate: float) -> Table:
@@ -181,7 +177,7 @@ def _ridges(device: Device, rate: float) -> Table:
         (Cell(u.key), Cell(show_flops(u.rate)), Cell(_number(ridge_point(u.rate, rate))))
         for u in all_peaks(device)
     )
-    return Table(columns=columns, rows=rows)
+    return Table(columns, rows)
 
 
 def _kernels(kernels: Sequence[Placed]) -> Table:
@@ -190,7 +186,7 @@ def _kernels(kernels: Sequence[Placed]) -> Table:
     rows = [_kernel(kernel, "") for kernel in kernels]
     whole = [kernel.workload.name or "" for kernel in kernels]
     names = fitted(whole, room(columns, rows))
-    return Table(columns=columns, rows=tuple(map(_kernel, kernels, names)))
+    return Table(columns, tuple(map(_kernel, kernels, names)))
 
 
 def _kernel(kernel: Placed, name: str) -> tuple[Cell, ...]:

@@ -54,7 +54,7 @@ def list_blocks(rules: Sequence[Rule]) -> Iterator[Block]:
         chosen = tuple(_row(rule) for rule in rules if rule.topic is topic)
         if chosen:
             yield Heading(topic)
-            yield Table(columns=_COLUMNS, rows=chosen)
+            yield Table(_COLUMNS, chosen)
     yield Line("`gpuadvise rules ID` explains one.", Tone.FAINT)
 
 
@@ -169,7 +169,7 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
     numbers = numbers_of(rule)
     if numbers:
         yield Heading("Decided by")
-        yield Table(columns=_NUMBERS, rows=tuple(map(_number_row, numbers)))
+        yield Table(_NUMBERS, tuple(map(_number_row, numbers)))
     yield Heading("Sources")
     for citation in rule.citations:
         yield Line(f"{citation.document}, {citation.section}: {citation.url}")

@@ -368,8 +368,8 @@ def _page(
     title = f"{inert(expression)} on {device_line(device)}: {plural(len(candidates), 'candidate')}, {left} left."
     best = picked.candidate if picked else None
     table = Table(
-        columns=_COLUMNS if measured is None else (*_COLUMNS[:-1], _TIME, _COLUMNS[-1]),
-        rows=tuple(_row(c, c is best, measured, program.launched) for c in shown),
+        _COLUMNS if measured is None else (*_COLUMNS[:-1], _TIME, _COLUMNS[-1]),
+        tuple(_row(c, c is best, measured, program.launched) for c in shown),
     )
     if picked is None:
         return [Line("No candidate can be launched.", Tone.BAD), Line(title), table]
