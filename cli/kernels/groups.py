@@ -19,6 +19,7 @@ from gpuadvise.cli.render.row_encoder import RowEncoder, same
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.cli.kernels.order import ListedKernel
 
 _WORDS = 3  # of a name without namespaces
@@ -70,14 +71,22 @@ def grouped(kernels: Iterable[ListedKernel], by: str, order: str | None) -> list
             hint="Use code_bytes, spills, occupancy, registers or name.",
         )
     groups: dict[str, KernelGroup] = {}
-    name_of = _NAMES[by]
     for listed in kernels:
-        name = name_of(listed)
+        name = _name(listed.kernel, by)
         group = groups.get(name)
         if group is None:
             group = groups[name] = KernelGroup(group=name)
         group.count(listed)
     return sorted(groups.values(), key=lambda group: (_ORDERS[order](group), group.group))
+
+
+def _name(kernel: Kernel, by: str) -> str:
+    match by:
+        case "prefix":
+            return prefix_of(kernel.name)
+        case "arch":
+            return kernel.capability.target if kernel.capability else "?"
+    return "!".join(filter(None, kernel.place[:2]))  # the file, and the member of a wheel
 
 
 _ORDERS: dict[str | None, Callable[[KernelGroup], Any]] = {
@@ -89,23 +98,6 @@ _ORDERS: dict[str | None, Callable[[KernelGroup], Any]] = {
     "registers": lambda group: -(group.most_registers or 0),
     "name": lambda group: group.group,
 }
-
-
-def _file(listed: ListedKernel) -> str:
-    place = listed.kernel.place
-    return f"{place.path}!{place.member}" if place.member else place.path
-
-
-def _arch(listed: ListedKernel) -> str:
-    target = listed.kernel.capability
-    return target.target if target else "?"
-
-
-def _prefix(listed: ListedKernel) -> str:
-    return prefix_of(listed.kernel.name)
-
-
-_NAMES = {"file": _file, "arch": _arch, "prefix": _prefix}
 
 
 @lru_cache(maxsize=1 << 14)
@@ -144,12 +136,10 @@ def _shared_folder(groups: list[KernelGroup]) -> str:
     if len(groups) < 2:
         return ""
     folders = [group.group.partition("!")[0].split("/")[:-1] for group in groups]
-    shared = [names[0] for names in takewhile(_alike, zip(*folders, strict=False))]
+    shared = [
+        names[0] for names in takewhile(lambda own: len({*own}) == 1, zip(*folders, strict=False))
+    ]
     return "/".join(shared) + "/" if shared else ""
-
-
-def _alike(names: tuple[str, ...]) -> bool:
-    return len(set(names)) == 1
 
 
 def _row(group: KernelGroup, name: str) -> tuple[Cell, ...]:

@@ -50,12 +50,9 @@ def keyed(kernels: Iterable[ListedKernel], name: str | None) -> Iterator[tuple[A
             yield (key(listed), at), listed
     first: dict[object, tuple[Any, int]] = {}
     for own, at, listed in sorted(candidates, key=itemgetter(0, 1)):
-        place = first.setdefault(_candidate_of(listed.kernel), (own, at))
+        candidate = listed.kernel.name, listed.kernel.capability
+        place = first.setdefault(candidate, (own, at))
         yield (*place, own), listed
-
-
-def _candidate_of(kernel: Kernel) -> tuple[str, object]:
-    return kernel.name, kernel.capability
 
 
 def rank(residency: Residency, spilled: int, registers: int | None) -> tuple[Any, ...]:

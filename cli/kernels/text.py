@@ -154,29 +154,18 @@ def _summary(counts: KernelCounts) -> str:
         text += f" for {len(counts.targets)} targets"
     if counts.kernels and counts.ptx == counts.kernels:
         text += ", all of them PTX"
-    parts = _counts(counts)
+    parts = [f"{counts.stuck:,} cannot start"] if counts.stuck else []
+    if counts.spills_known:
+        verb = "spills" if counts.spilling <= 1 else "spill"
+        parts.append(f"{_some(counts.spilling)} {verb} registers")
+    if counts.occupied:
+        verb = "is" if counts.low <= 1 else "are"
+        parts.append(f"{_some(counts.low)} {verb} below {show_share(LOW)} occupancy")
     return f"{text}: {and_list(parts)}." if parts else f"{text}."
 
 
-def _counts(counts: KernelCounts) -> list[str]:
-    """Return what is worth counting of what is known."""
-    parts = [f"{counts.stuck:,} cannot start"] if counts.stuck else []
-    if counts.spills_known:
-        parts.append(_spilling(counts.spilling))
-    if counts.occupied:
-        parts.append(_below_half(counts.low))
-    return parts
-
-
-def _spilling(count: int) -> str:
-    if not count:
-        return "none spills registers"
-    return f"{count:,} {'spills' if count == 1 else 'spill'} registers"
-
-
-def _below_half(count: int) -> str:
-    verb = "is" if count <= 1 else "are"
-    return f"{f'{count:,}' if count else 'none'} {verb} below {show_share(LOW)} occupancy"
+def _some(count: int) -> str:
+    return f"{count:,}" if count else "none"
 
 
 def _basis(choice: Choice | None) -> str:
@@ -187,6 +176,7 @@ def _basis(choice: Choice | None) -> str:
 
 def _kernel_row(record: Record) -> tuple[Cell, ...]:
     """Return the cells of a kernel, with an empty one where its name goes."""
+    target: str = record["arch"] or "?"
     return (
         _occupancy(record),
         Cell(", ".join(_LIMITERS.get(name, name) for name in record["limiters"] or ())),
@@ -195,7 +185,7 @@ def _kernel_row(record: Record) -> tuple[Cell, ...]:
         Cell("unbounded", Tone.POOR) if record["stack_unbounded"] else _number(record["stack"]),
         _spilled(record),
         _block(record),
-        Cell(_target(record)),
+        Cell(target.replace("sm_", "compute_") if record["source"] == Source.PTX else target),
         Cell(""),
     )
 
@@ -204,11 +194,6 @@ def _shared_memory(record: Record) -> int | None:
     """Return the bytes of a block, dynamic ones where the launch is known."""
     static: int | None = record["static_smem"]
     return None if static is None else static + (record["launched_dynamic_smem"] or 0)
-
-
-def _target(record: Record) -> str:
-    target: str = record["arch"] or "?"
-    return target.replace("sm_", "compute_") if record["source"] == Source.PTX else target
 
 
 def _occupancy(record: Record) -> Cell:

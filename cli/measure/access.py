@@ -32,11 +32,6 @@ EXPLANATION = (
 )
 
 
-def _label(access: AccessTiming) -> str:
-    pattern = access.pattern
-    return f"{pattern.move} {pattern.word} B, stride {pattern.stride}, offset {pattern.offset}"
-
-
 def measured_access(
     session: Session | None, device: Device, accesses: Sequence[AccessTiming], quick: bool = False
 ) -> Measured:
@@ -78,13 +73,7 @@ def _blocks(accesses: Sequence[AccessTiming], rows: Sequence[dict[str, Any]]) ->
         "move", ">word", ">stride", ">offset", ">useful rate", ">spread", ">runs", ">efficiency",
         ">sectors say", ">ratio",
     )  # fmt: skip
-    return [
-        Table(
-            header(*titles),
-            tuple(_cells(access, row) for access, row in zip(accesses, rows, strict=True)),
-        ),
-        Line(EXPLANATION),
-    ]
+    return [Table(header(*titles), tuple(map(_cells, accesses, rows))), Line(EXPLANATION)]
 
 
 def _cells(access: AccessTiming, row: dict[str, Any]) -> tuple[Cell, ...]:
@@ -104,6 +93,8 @@ def _cells(access: AccessTiming, row: dict[str, Any]) -> tuple[Cell, ...]:
 ACCESS = Subject(
     run=lambda session, quick: measure_access(session, quick=quick),
     count=lambda quick: len(patterns(quick=quick)),
-    label=_label,
+    label=lambda access: (
+        f"{access.pattern.move} {access.pattern.word} B, stride {access.pattern.stride}, offset {access.pattern.offset}"
+    ),
     measured=measured_access,
 )

@@ -47,11 +47,8 @@ def measured_bandwidth(
     """Return the answer that *streams* give; the best of them is what memory reaches."""
     rows = [_row(streamed, device) for streamed in streams]
     best = max(streamed.rate for streamed in streams)
-    return Measured(
-        rows=rows,
-        summary={"memory_bandwidth": best},
-        blocks=lambda: _blocks(streams, rows),
-    )
+    summary = {"memory_bandwidth": best}
+    return Measured(rows=rows, summary=summary, blocks=lambda: _blocks(streams, rows))
 
 
 def _row(streamed: Streamed, device: Device) -> dict[str, Any]:
@@ -68,11 +65,8 @@ def _row(streamed: Streamed, device: Device) -> dict[str, Any]:
 
 
 def _blocks(streams: Sequence[Streamed], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    table = Table(
-        header("move", ">word", ">rate", ">spread", ">runs", ">theoretical", ">reached"),
-        tuple(_cells(streamed, row) for streamed, row in zip(streams, rows, strict=True)),
-    )
-    return [table, Line(_EXPLANATION)]
+    columns = header("move", ">word", ">rate", ">spread", ">runs", ">theoretical", ">reached")
+    return [Table(columns, tuple(map(_cells, streams, rows))), Line(_EXPLANATION)]
 
 
 def _cells(streamed: Streamed, row: dict[str, Any]) -> tuple[Cell, ...]:

@@ -36,12 +36,7 @@ EXAMPLES = """\
 
 def command(
     subject: Annotated[
-        str,
-        argument(
-            "SUBJECT",
-            ", ".join(SUBJECTS),
-            complete=completion.words(*SUBJECTS),
-        ),
+        str, argument("SUBJECT", ", ".join(SUBJECTS), complete=completion.words(*SUBJECTS))
     ],
     quick: Annotated[bool, pick("quick")] = False,
     word: Annotated[Whole, pick("word", "Of bandwidth: words of 4, 8 or 16 bytes alone.")] = None,
@@ -60,7 +55,7 @@ def command(
         if not collected.items:
             return _nothing(session, collected)
         measured, collected = _calibrated(chosen, session, gpu, collected, quick)
-    stopped = _stopped(collected)
+    stopped = "Interrupted." if collected.interrupted else collected.fault
     kept = _kept(gpu, measured) if save else ()
     return Answer(
         command="measure",
@@ -71,7 +66,11 @@ def command(
         rows=measured.rows,
         blocks=lambda: _blocks(gpu, measured, stopped),
         notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick), *kept),
-        exit=_exit(collected),
+        exit=Exit.INTERRUPTED
+        if collected.interrupted
+        else Exit.UNAVAILABLE
+        if collected.fault
+        else Exit.RAN,
     )  # fmt: skip
 
 
@@ -168,16 +167,6 @@ def _left_out(subject: Subject, collected: Collected[Any], quick: bool) -> tuple
     if collected.partial or not left or not subject.needs_memory:
         return ()
     return (f"{plural(left, 'measurement')} left out: they need more free device memory.",)
-
-
-def _stopped(collected: Collected[Any]) -> str | None:
-    return "Interrupted." if collected.interrupted else collected.fault
-
-
-def _exit(collected: Collected[Any]) -> Exit:
-    if collected.interrupted:
-        return Exit.INTERRUPTED
-    return Exit.UNAVAILABLE if collected.fault else Exit.RAN
 
 
 def _blocks(gpu: Gpu, measured: Measured, stopped: str | None) -> Sequence[Block]:

@@ -36,10 +36,6 @@ def _count(quick: bool) -> int:
     return sum(6 if size <= PAGEABLE_LARGEST else 4 for size in sizes)
 
 
-def _label(copy: Copy) -> str:
-    return f"{copy.kind} {show_bytes(copy.bytes)}"
-
-
 def measured_copies(
     session: Session | None, device: Device, copies: Sequence[Copy], quick: bool = False
 ) -> Measured:
@@ -135,7 +131,7 @@ def _calibration(model: LinkModel) -> list[Block]:
 COPIES = Subject(
     run=lambda session, quick: measure_copies(session, quick=quick),
     count=_count,
-    label=_label,
+    label=lambda copy: f"{copy.kind} {show_bytes(copy.bytes)}",
     measured=measured_copies,
     kept=True,
 )

@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.links import LinkModel
 
 
-def _label(staged: Staged) -> str:
-    return f"{staged.mix.name}, {plural(staged.streams, 'stream')}"
-
-
 def measured_overlap(
     session: Session | None, device: Device, stagings: Sequence[Staged], quick: bool = False
 ) -> Measured:
@@ -134,10 +130,7 @@ def _blocks(
             f"{show_share(summary['median_error'])}, worst {show_share(summary['worst_error'])}.",
             Tone.STRONG,
         ),
-        Table(
-            header(*titles),
-            tuple(_cells(staged, row) for staged, row in zip(stagings, rows, strict=True)),
-        ),
+        Table(header(*titles), tuple(map(_cells, stagings, rows))),
     ]
 
 
@@ -159,6 +152,6 @@ OVERLAP = Subject(
     count=lambda quick: (
         len(QUICK_MIXES) * len(QUICK_STREAMS) if quick else len(MIXES) * len(STREAMS)
     ),
-    label=_label,
+    label=lambda staged: f"{staged.mix.name}, {plural(staged.streams, 'stream')}",
     measured=measured_overlap,
 )

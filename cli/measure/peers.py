@@ -68,8 +68,7 @@ def expected_rate(pair: PeerCopy, device: Device) -> float | None:
 
 def _blocks(pairs: Sequence[PeerCopy], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
     titles = ("copy", "peer access", ">size", ">rate", ">spread", ">runs", ">expected", ">reached")
-    cells = tuple(_cells(pair, row) for pair, row in zip(pairs, rows, strict=True))
-    return [Table(header(*titles), cells), Line(_EXPLANATION)]
+    return [Table(header(*titles), tuple(map(_cells, pairs, rows))), Line(_EXPLANATION)]
 
 
 def _cells(pair: PeerCopy, row: dict[str, Any]) -> tuple[Cell, ...]:
@@ -85,12 +84,9 @@ def _cells(pair: PeerCopy, row: dict[str, Any]) -> tuple[Cell, ...]:
 
 
 def _label(pair: PeerCopy) -> str:
-    way = (
-        f"{pair.source} and {pair.target} both ways"
-        if pair.both
-        else f"{pair.source} to {pair.target}"
-    )
-    return f"{way}, peer access {'on' if pair.access else 'off'}"
+    way = f"{pair.source} {'and' if pair.both else 'to'} {pair.target}"
+    both = " both ways" if pair.both else ""
+    return f"{way}{both}, peer access {'on' if pair.access else 'off'}"
 
 
 PEERS = Subject(

@@ -46,8 +46,7 @@ def _row(rate: Rate, device: Device) -> dict[str, Any]:
 
 def _blocks(rates: Sequence[Rate], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
     columns = header("type", "by", ">attained", ">spread", ">runs", ">peak", ">reached")
-    cells = (_cells(rate, row) for rate, row in zip(rates, rows, strict=True))
-    return [Table(columns, tuple(cells))]
+    return [Table(columns, tuple(map(_cells, rates, rows)))]
 
 
 def _cells(rate: Rate, row: dict[str, Any]) -> tuple[Cell, ...]:

@@ -67,6 +67,4 @@ def spread_cells(sample: Sample) -> tuple[Cell, Cell]:
 
 def ratio_cell(ratio: float | None) -> Cell:
     """Return measured / expected as a percentage; nothing where nothing was expected."""
-    if ratio is None:
-        return Cell("")
-    return Cell(show_share(ratio), Tone.PLAIN)
+    return Cell("" if ratio is None else show_share(ratio))

@@ -254,7 +254,8 @@ def _remarks(case: OverlapCase) -> Iterator[str]:
     yield from _traced_remarks(case)
     yield from _shared_memory(case.device, case.work, case.overlap)
     yield from _obstacles(case.work, case.model)
-    yield from _gain(case)
+    if case.worthwhile:
+        yield "Needed: pinned memory, non-blocking streams that take the pieces in turn, cudaMemcpyAsync."
 
 
 def _traced_remarks(case: OverlapCase) -> Iterator[str]:
@@ -301,18 +302,16 @@ def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
         )
 
 
-def _gain(case: OverlapCase) -> Iterator[str]:
-    if case.worthwhile:
-        yield "Needed: pinned memory, non-blocking streams that take the pieces in turn, cudaMemcpyAsync."
-
-
 def _table(case: OverlapCase) -> Table:
     sized = case.overlap.best.chunk_bytes is not None
     columns = header(">pieces", ">streams", ">time", ">speed-up", *([">chunk"] if sized else []))
     best = case.overlap.best.pieces
+    # JSON and CSV have all numbers of pieces.
+    usual = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+    shown = usual | {best, case.overlap.knee.pieces, case.staging.pieces}
     cells = []
     for staging in case.overlap.tried:
-        if staging.pieces not in _shown(best, case.overlap.knee.pieces, case.staging.pieces):
+        if staging.pieces not in shown:
             continue
         mark = "> " if staging.pieces == best else ""
         tone = Tone.GOOD if mark else Tone.PLAIN
@@ -326,11 +325,6 @@ def _table(case: OverlapCase) -> Table:
             )
         )
     return Table(columns, tuple(cells))
-
-
-def _shown(*wanted: int) -> set[int]:
-    """Return the numbers of pieces that a person sees; JSON and CSV have all of them."""
-    return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, *wanted}
 
 
 _LABEL, _WIDEST = 8, 160

@@ -27,10 +27,7 @@ from gpuadvise.cli.overlap.request import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.timeline import Timeline
-    from gpuadvise.advisor.transfers.overlap import Overlap
-    from gpuadvise.advisor.transfers.pipeline import StagedWork
 
 EXAMPLES = """\
   gpuadvise overlap --h2d 256MiB --kernel 4ms --gpu h200
@@ -77,6 +74,7 @@ def command(
         most_streams=copied.most,
         granularity=copied.granularity,
     )
+    begun = prediction.requested or prediction.best
     case = OverlapCase(
         device=choice.device,
         work=staged_work,
@@ -86,7 +84,14 @@ def command(
         break_even=break_even_bytes(staged_work, link),
         code=None
         if language is None
-        else _code(choice.device, staged_work, prediction, Language(language), copied.granularity),
+        else skeleton(
+            staged_work,
+            begun.streams,
+            Language(language),
+            chunks=begun.pieces,
+            granularity=copied.granularity,
+            mapped=bool(choice.device.integrated),
+        ),
         show=show,
         traced=traced,
     )
@@ -135,17 +140,3 @@ def _save_picture(path: str, case: OverlapCase) -> None:
 
     title = f"{plural(case.staging.streams, 'stream')} on {case.device.name}"
     save(path, title, lambda axes: draw(axes, case.staging), lambda: time_line(case.staging))
-
-
-def _code(
-    device: Device, staged_work: StagedWork, overlap: Overlap, language: Language, step: int
-) -> str:
-    staging = overlap.requested or overlap.best
-    return skeleton(
-        staged_work,
-        staging.streams,
-        language,
-        chunks=staging.pieces,
-        granularity=step,
-        mapped=bool(device.integrated),
-    )

@@ -69,7 +69,10 @@ def command(
     if ncu is None:
         workloads = _workloads(describe, flops, moved, dtype, time)
     else:
-        _refuse_beside_ncu(describe, flops, moved, time)
+        if (describe, flops, moved, time) != (None,) * 4:
+            raise BadInput(
+                "--ncu gives the kernels: leave out --describe, --flops, --bytes, --time."
+            )
         report = profiled(ncu)
         workloads, notes = report.workloads, (*_left_out(report), *damage_notes(report.damage))
         damaged = bool(report.damage)
@@ -94,7 +97,9 @@ def command(
     code, failed = _gate(kernels, least, most)
     gate = (least, most) != (None, None)
     unjudged = damaged or (gate and left)
-    said = not_judged.notes(left) if gate else _lacking(uncounted)
+    launches = plural(len(uncounted), "launch", "launches")
+    lacking = f"{launches} left out: not all of its counters are there."
+    said = not_judged.notes(left) if gate else [lacking][: len(uncounted)]
     return Answer(
         command="roofline",
         device=device_block(choice.device),
@@ -135,11 +140,6 @@ def _gate(
     return max(code, too_fast), [*below, *above]
 
 
-def _lacking(uncounted: Sequence[str]) -> list[str]:
-    launches = plural(len(uncounted), "launch", "launches")
-    return [f"{launches} left out: not all of its counters are there."] if uncounted else []
-
-
 def _workloads(
     describe: str | None, flops: float | None, moved: float | None, dtype: str, time: float | None
 ) -> list[Workload]:
@@ -156,11 +156,6 @@ def _workloads(
     return [typed(flops, moved, dtype, time)]
 
 
-def _refuse_beside_ncu(*options: object) -> None:
-    if any(option is not None for option in options):
-        raise BadInput("--ncu gives the kernels: leave out --describe, --flops, --bytes, --time.")
-
-
 def _left_out(report: Profiled) -> tuple[str, ...]:
     if not report.left_out:
         return ()
@@ -172,12 +167,8 @@ def _save_chart(path: str, device: Device, kernels: list[Placed]) -> None:
     from gpuadvise.cli.render.picture import save
     from gpuadvise.cli.roofline.chart import draw, picture
 
-    save(
-        path,
-        device.name,
-        lambda axes: draw(axes, kernels),
-        lambda: picture(kernels, device.name),
-    )
+    name = device.name
+    save(path, name, lambda axes: draw(axes, kernels), lambda: picture(kernels, name))
 
 
 def _blocks(device: Device, kernels: list[Placed], given: Roofs, *, show: bool) -> list[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import and_list, inert, quoted_path
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.timelines.case import TimelineCase
-    from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
-    from gpuadvise.advisor.timelines.host_events import Culprit
+    from gpuadvise.advisor.timelines.gaps import Gap
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.steps import Step, Steps
@@ -55,7 +55,7 @@ def answer(
     kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels[:kept]]
     idlest = min(cases, key=_busy)
     code, failed = fails_under(
-        f"of {_called(idlest)}'s span busy",
+        f"of {inert(idlest.member or idlest.file)}'s span busy",
         _busy(idlest) if idlest.timeline.span_ns else None,
         request.least_busy,
         "The recording has no time in which a GPU worked.",
@@ -105,10 +105,6 @@ def _busy(case: TimelineCase) -> float:
     return case.timeline.busy_ns / case.timeline.span_ns if case.timeline.span_ns else 0.0
 
 
-def _called(case: TimelineCase) -> str:
-    return inert(case.member or case.file)
-
-
 def _notes(cases: Sequence[TimelineCase]) -> list[str]:
     notes = list(dict.fromkeys(note for case in cases for note in case.timeline.notes))
     damaged = next((case for case in cases if case.timeline.skipped), None)
@@ -123,20 +119,17 @@ def _notes(cases: Sequence[TimelineCase]) -> list[str]:
 
 def _unnamed(lines: Sequence[Timeline]) -> str:
     """Return what is not known without the GPU of *lines*, and which one it may be."""
-    sentence = f"The file names no GPU, so {_unknown(lines)} not known: give --gpu NAME."
+    recorded = all(line.recorder is Recorder.JAX for line in lines)  # which tells occupancy itself
+    unknown = "occupancy and the rate of the link are"
+    if recorded:
+        unknown = "what limits occupancy, and the rate of the link, are"
+    sentence = f"The file names no GPU, so {unknown} not known: give --gpu NAME."
     first = lines[0]
     if first.multiprocessors is None:
         return sentence
     names = likely_gpus(first.multiprocessors, [kernel.shape.name for kernel in first.kernels])
     likely = f", as {and_list(names[:_MOST_LIKELY], 'or')} has" if names else ""
     return f"{sentence} Its kernels ran on {first.multiprocessors} multiprocessors{likely}."
-
-
-def _unknown(lines: Sequence[Timeline]) -> str:
-    """Return what is not known of *lines* without their GPU; JAX records occupancy itself."""
-    if all(line.recorder is Recorder.JAX for line in lines):
-        return "what limits occupancy, and the rate of the link, are"
-    return "occupancy and the rate of the link are"
 
 
 _MOST_LIKELY = 4
@@ -163,7 +156,10 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         "overlapped_copy_seconds": line.overlapped_copy_seconds,
         "memset_seconds": line.memset_ns / _NS,
         "idle_seconds": line.idle_seconds,
-        "idle": [_idle(total) for total in line.idle],
+        "idle": [
+            {"cause": str(total.cause), "gaps": total.gaps, "seconds": total.total_ns / _NS}
+            for total in line.idle
+        ],
         "account": _account(line),
         "limiter": _limiter(case),
         "too_short": case.run.too_short,
@@ -176,18 +172,7 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         "inference": phases.inference_record(line.inference),
         "launches": _launches(line),
         "communication": communication.record(line),
-        "products": [
-            {
-                "operator": product.operator,
-                "rows": product.rows,
-                "columns": product.columns,
-                "inner": product.inner,
-                "batch": product.batch,
-                "dtype": product.dtype,
-                "calls": calls,
-            }
-            for product, calls in line.products
-        ],
+        "products": [{**asdict(product), "calls": calls} for product, calls in line.products],
         "what_if": [_change(change, line) for change in case.changes],
         "skipped_events": line.skipped_count,
     }
@@ -287,27 +272,21 @@ def _account(line: Timeline) -> dict[str, Any]:
     }
 
 
-def _idle(total: IdleTime) -> dict[str, Any]:
-    return {"cause": str(total.cause), "gaps": total.gaps, "seconds": total.total_ns / _NS}
-
-
 def _gap(gap: Gap) -> dict[str, Any]:
+    culprit = gap.culprit
     return {
         "start_seconds": gap.start_ns / _NS,
         "seconds": gap.length_ns / _NS,
         "cause": str(gap.cause),
         "after_wait": gap.waited_before,
-        "culprit": gap.culprit and _culprit(gap.culprit),
-    }
-
-
-def _culprit(culprit: Culprit) -> dict[str, Any]:
-    return {
-        "name": culprit.name,
-        "kind": culprit.kind.name.lower(),
-        "file": culprit.file,
-        "line": culprit.line,
-        "function": culprit.function,
+        "culprit": culprit
+        and {
+            "name": culprit.name,
+            "kind": culprit.kind.name.lower(),
+            "file": culprit.file,
+            "line": culprit.line,
+            "function": culprit.function,
+        },
     }
 
 

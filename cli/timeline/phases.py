@@ -13,7 +13,7 @@ from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Table, Tone, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.advisor.timelines.phases import GraphReplays, Inference
+    from gpuadvise.advisor.timelines.phases import Inference
     from gpuadvise.advisor.timelines.steps import StepPhase, Steps
     from gpuadvise.advisor.timelines.timeline import Timeline
 
@@ -70,7 +70,7 @@ def graphs(line: Timeline) -> list[Block]:
             Cell(f"{one.replays:,}"),
             Cell(f"{one.kernels:,}"),
             Cell(show_seconds(one.length_ns / one.replays / _NS)),
-            Cell(show_share(_busy(one))),
+            Cell(show_share(min(1.0, one.kernel_ns / one.length_ns) if one.length_ns else 1.0)),
             Cell(show_seconds(one.call_ns / one.replays / _NS)),
             Cell("-" if single_ns is None else show_seconds(one.kernels * single_ns / _NS)),
         )
@@ -92,10 +92,6 @@ def _single_launch_ns(line: Timeline) -> int | None:
     launches = line.calls_for(CallKind.LAUNCH)
     most = max(launches, key=lambda call: call.calls, default=None)
     return None if most is None else most.median_ns
-
-
-def _busy(one: GraphReplays) -> float:
-    return min(1.0, one.kernel_ns / one.length_ns) if one.length_ns else 1.0
 
 
 def graph_records(line: Timeline) -> list[dict[str, Any]]:

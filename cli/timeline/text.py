@@ -37,7 +37,6 @@ from gpuadvise.cli.timeline import communication, lanes, operators, phases, rank
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gpuadvise.advisor.timelines.activities import KernelShape
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.operators import Operators
@@ -117,8 +116,10 @@ def blocks(
         screen += left_out(len(cases) - _MOST_GPUS, "timeline", "--format json has all")
         screen += ranks.blocks(balance) if balance else []
         screen.append(Line(""))
-    screen += [Line(verdict(case), Tone.STRONG), Line(_title(line))]
-    screen.append(LabelledFacts(tuple(_facts(case))))
+    device = device_line(line.device) if line.device else f"GPU {line.gpu}"
+    rank = "" if line.rank is None else f", rank {line.rank}"
+    title = f"{device}, recorded by {_RECORDERS[line.recorder]}{rank}"
+    screen += [Line(verdict(case), Tone.STRONG), Line(title), LabelledFacts(tuple(_facts(case)))]
     if show:
         screen += [Heading("Lanes"), lanes.drawn(line), Line(lanes.KEY, Tone.FAINT)]
     if line.kernels:
@@ -128,7 +129,10 @@ def blocks(
     screen += operators.blocks(by_operator, line.device, top) if by_operator else []
     screen += communication.blocks(line)
     if line.copies:
-        screen += [Heading("Copies"), _copies(line.copies[:_MOST_COPIES], case)]
+        screen += [
+            Heading("Copies"),
+            Table(_COPY_COLUMNS, tuple(_copy(one, case) for one in line.copies[:_MOST_COPIES])),
+        ]
         left, many = len(line.copies) - _MOST_COPIES, "kinds of copies"
         screen += left_out(left, "kind of copies", "--format json has all", many=many)
     if line.steps is not None:
@@ -178,12 +182,6 @@ def time_spent(case: TimelineCase) -> str:
         f"{spent} {show_seconds(started / 1e9)} of that are start-up, which is left out of what is "
         f"judged: record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
     )
-
-
-def _title(line: Timeline) -> str:
-    device = device_line(line.device) if line.device else f"GPU {line.gpu}"
-    rank = "" if line.rank is None else f", rank {line.rank}"
-    return f"{device}, recorded by {_RECORDERS[line.recorder]}{rank}"
 
 
 def _gpus(cases: Sequence[TimelineCase]) -> Table:
@@ -298,22 +296,14 @@ _SOURCES = {
 def _steps(steps: Steps) -> Table:
     """Return the typical step, and the slowest beside it."""
     usual, slowest = steps.median_parts, steps.slowest
-    rows = [
-        (f"median of {len(steps.steps)}", steps.median_ns, [usual[part] for part in PARTS]),
-        (
-            f"slowest: {slowest.number}",
-            slowest.length_ns,
-            [slowest.part_ns(part) for part in PARTS],
-        ),
-    ]
+    median = [steps.median_ns, *(usual[part] for part in PARTS)]
+    longest = [slowest.length_ns, *map(slowest.part_ns, PARTS)]
+    rows = ((f"median of {len(steps.steps)}", median), (f"slowest: {slowest.number}", longest))
     return Table(
         header("step", ">time", ">kernels", ">communication", ">copies", ">idle"),
         tuple(
-            (
-                Cell(name),
-                *(Cell(show_seconds(part / 1e9) if part else "-") for part in (length, *parts)),
-            )
-            for name, length, parts in rows
+            (Cell(name), *(Cell(show_seconds(part / 1e9) if part else "-") for part in parts))
+            for name, parts in rows
         ),
     )
 
@@ -375,27 +365,25 @@ def _kernels(kernels: Sequence[TracedKernel], line: Timeline) -> Table:
 
 
 def _kernel(kernel: TracedKernel, line: Timeline, words: Mapping[str, str]) -> tuple[Cell, ...]:
-    resident, shape = kernel.occupancy, kernel.shape
+    resident = kernel.occupancy
     limiters = [limiter.value for limiter in resident.limiters] if resident else []
     return (
         Cell(_share(kernel.total_ns, line)),
         Cell(show_seconds(kernel.seconds)),
         Cell(f"{kernel.calls:,}"),
-        _occupancy(resident.occupancy) if resident else _reported(shape, line),
+        _occupancy(kernel, line),
         Cell(", ".join(words.get(name, name) for name in limiters)),
         Cell(""),  # its name
     )
 
 
-def _occupancy(share: float) -> Cell:
-    return Cell(show_share(share), Tone.POOR if share < _LOW else Tone.GOOD)
-
-
-def _reported(shape: KernelShape, line: Timeline) -> Cell:
-    """Return the recorder's own figure: JAX asks the driver, PyTorch's is wrong for large blocks."""
-    if line.recorder is not Recorder.JAX or shape.reported_occupancy is None:
-        return Cell("-", Tone.FAINT)
-    return Cell(show_share(shape.reported_occupancy), Tone.FAINT)
+def _occupancy(kernel: TracedKernel, line: Timeline) -> Cell:
+    """Return ours, else the recorder's own: JAX asks the driver, PyTorch's is wrong for large blocks."""
+    if kernel.occupancy:
+        share = kernel.occupancy.occupancy
+        return Cell(show_share(share), Tone.POOR if share < _LOW else Tone.GOOD)
+    reported = kernel.shape.reported_occupancy if line.recorder is Recorder.JAX else None
+    return Cell("-" if reported is None else show_share(reported), Tone.FAINT)
 
 
 def _dims(dims: tuple[int, int, int]) -> str:
@@ -407,10 +395,6 @@ def _dims(dims: tuple[int, int, int]) -> str:
 _COPY_COLUMNS = header(
     ">time", "direction", "memory", ">copies", ">bytes", ">median", ">rate", ">of the link"
 )
-
-
-def _copies(kinds: Sequence[TracedCopies], case: TimelineCase) -> Table:
-    return Table(_COPY_COLUMNS, tuple(_copy(copies, case) for copies in kinds))
 
 
 def _copy(copies: TracedCopies, case: TimelineCase) -> tuple[Cell, ...]:
