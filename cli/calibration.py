@@ -35,7 +35,9 @@ def chosen_calibration(option: str | None, choice: Choice | None) -> ChosenCalib
         from gpuadvise.cli.options import named
 
         return ChosenCalibration(named("--calibration", read_measurement, option))
-    if choice is None or choice.gpu is None or not _here(choice):
+    from gpuadvise.advisor.device import Origin
+
+    if choice is None or choice.gpu is None or choice.device.origin is not Origin.LIVE:
         return ChosenCalibration()
     from gpuadvise.advisor.backends.calibration_file import saved
 
@@ -46,13 +48,5 @@ def chosen_calibration(option: str | None, choice: Choice | None) -> ChosenCalib
     if calibration is None:
         return ChosenCalibration()
     day = f" on {calibration.measured}" if calibration.measured else ""
-    return ChosenCalibration(
-        calibration,
-        (f"Uses what was measured on this GPU{day}; --calibration {NONE} leaves it out.",),
-    )
-
-
-def _here(choice: Choice) -> bool:
-    from gpuadvise.advisor.device import Origin
-
-    return choice.device.origin is Origin.LIVE
+    note = f"Uses what was measured on this GPU{day}; --calibration {NONE} leaves it out."
+    return ChosenCalibration(calibration, (note,))

@@ -19,68 +19,39 @@ from gpuadvise.advisor.prose import and_list, quoted, quoted_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# What each content is called, and the command that it is for.
-_COMMANDS = {
-    FileContent.TRACE: "advise",
-    FileContent.REPORT: "advise",
-    FileContent.BUILD_LOG: "advise",
-    FileContent.DESCRIPTION: "advise",
-    FileContent.CUDA: "lint",
-    FileContent.PYTHON: "lint",
-    FileContent.LIBRARY: "compat",
-    FileContent.IMAGE: "kernels",
-    FileContent.MACHINE: "doctor",
+
+class _Kind(NamedTuple):
+    """What files of one content are for: a *command*, which may *take folders* of them whole."""
+
+    command: str
+    noun: str
+    nouns: str
+    takes_folders: str | None = None
+
+
+_KINDS = {
+    FileContent.TRACE: _Kind("advise", "trace", "traces", "timeline"),
+    FileContent.REPORT: _Kind("advise", "report", "reports", "advise"),
+    FileContent.BUILD_LOG: _Kind("advise", "build log", "build logs"),
+    FileContent.DESCRIPTION: _Kind("advise", "description", "descriptions"),
+    FileContent.CUDA: _Kind("lint", "CUDA source", "CUDA sources", "lint"),
+    FileContent.PYTHON: _Kind("lint", "Python source", "Python sources", "lint"),
+    FileContent.LIBRARY: _Kind("compat", "library", "libraries", "compat"),
+    FileContent.IMAGE: _Kind("kernels", "device image", "device images", "kernels"),
+    FileContent.MACHINE: _Kind("doctor", "dump of a machine", "dumps of machines"),
 }
-_NOUNS = {
-    FileContent.TRACE: "trace",
-    FileContent.REPORT: "report",
-    FileContent.BUILD_LOG: "build log",
-    FileContent.DESCRIPTION: "description",
-    FileContent.CUDA: "CUDA source",
-    FileContent.PYTHON: "Python source",
-    FileContent.LIBRARY: "library",
-    FileContent.IMAGE: "device image",
-    FileContent.MACHINE: "dump of a machine",
-}
-_PLURALS = {FileContent.LIBRARY: "libraries", FileContent.MACHINE: "dumps of machines"}
 # In a folder the first of these that it holds is what it is about.
 _FIRST = (
-    FileContent.REPORT,
-    FileContent.TRACE,
-    FileContent.MACHINE,
-    FileContent.LIBRARY,
-    FileContent.IMAGE,
-    FileContent.BUILD_LOG,
-    FileContent.CUDA,
-    FileContent.PYTHON,
+    FileContent.REPORT, FileContent.TRACE, FileContent.MACHINE, FileContent.LIBRARY,
+    FileContent.IMAGE, FileContent.BUILD_LOG, FileContent.CUDA, FileContent.PYTHON,
     FileContent.DESCRIPTION,
-)
+)  # fmt: skip
 # What `advise` joins: a report with its sources, code and logs.
-_JOINED = frozenset(
-    (
-        FileContent.REPORT,
-        FileContent.TRACE,
-        FileContent.BUILD_LOG,
-        FileContent.DESCRIPTION,
-        FileContent.CUDA,
-        FileContent.PYTHON,
-        FileContent.IMAGE,
-        FileContent.LIBRARY,
-    )
-)
+_JOINED = _KINDS.keys() - {FileContent.MACHINE}
 # What of a folder goes with its reports.
 _BESIDE_REPORTS = (FileContent.REPORT, FileContent.CUDA, FileContent.BUILD_LOG)
 _JOINED_SOURCES = (".cu", ".cuh")
-# Commands that take such a folder whole; of others its files are named, up to so many.
-_TAKE_FOLDERS = {
-    FileContent.REPORT: "advise",
-    FileContent.TRACE: "timeline",
-    FileContent.LIBRARY: "compat",
-    FileContent.IMAGE: "kernels",
-    FileContent.CUDA: "lint",
-    FileContent.PYTHON: "lint",
-}
-_MOST_FILES, _DEEPEST = 2_000, 4
+_MOST_FILES, _DEEPEST = 2_000, 4  # where no command takes the folder whole
 # Options for which an answer is a document.
 _DATA = ("--format", "-f", "--get", "--json", "--report", "--csv")
 _HIDDEN = (".", "__pycache__", "node_modules", "venv", "build")
@@ -91,9 +62,7 @@ class DefaultCommand(NamedTuple):
 
     args: list[str]
     notes: tuple[str, ...] = ()
-    following: tuple[
-        list[str], ...
-    ] = ()  # command lines to run after it, one for each machine more
+    following: tuple[list[str], ...] = ()  # to run after it, one for each machine more
 
     @property
     def words(self) -> str:
@@ -123,14 +92,14 @@ def default_command(args: Sequence[str]) -> DefaultCommand | None:
             f"{quoted_path(folder)} is a folder beside other files.",
             hint="Name the folder alone, or a command: gpuadvise advise takes reports and sources.",
         )
-    commands = {_COMMANDS[kind] for kind in kinds}
+    commands = {_KINDS[kind].command for kind in kinds}
     if commands == {"doctor"}:
         return _of_machines(names, options)
     if len(commands) > 1 and kinds <= _JOINED:
         commands = {"advise"}
     if len(commands) > 1:
         held = and_list(
-            [f"{quoted_path(name)} is for {_COMMANDS[contents[name]]}" for name in names]
+            [f"{quoted_path(name)} is for {_KINDS[contents[name]].command}" for name in names]
         )
         raise BadInput(f"No one command is for all of these: {held}.", hint="Name the command.")
     return DefaultCommand([*commands, *names, *options])
@@ -167,11 +136,11 @@ def _of_folder(folder: str, options: Sequence[str]) -> DefaultCommand:
             and (content is not FileContent.CUDA or path.endswith(_JOINED_SOURCES))
         ]
         together = and_list(
-            [_nouns(each, 2) for each in _NOUNS if each in _BESIDE_REPORTS and counts[each]]
+            [_KINDS[each].nouns for each in _KINDS if each in _BESIDE_REPORTS and counts[each]]
         )
         note = f"{said}: {together} are judged together."
         return DefaultCommand(["advise", *names, *options], (note,))
-    if command := _TAKE_FOLDERS.get(kind):
+    if command := _KINDS[kind].takes_folders:
         args = [command, folder, *options]
     else:
         names = [path for path, content in files.items() if content is kind]
@@ -182,10 +151,10 @@ def _of_folder(folder: str, options: Sequence[str]) -> DefaultCommand:
     judged = [
         other
         for other in counts
-        if other is kind or (command and _TAKE_FOLDERS.get(other) == command)
+        if other is kind or (command and _KINDS[other].takes_folders == command)
     ]
     left = len(counts.keys() - set(judged))
-    nouns = and_list([_nouns(other, 2) for other in _NOUNS if other in judged])
+    nouns = and_list([_KINDS[other].nouns for other in _KINDS if other in judged])
     return DefaultCommand(args, (f"{said}: {nouns} are judged.",) if left else ())
 
 
@@ -217,13 +186,12 @@ def _content(path: str) -> FileContent | None:
 def held_words(counts: Counter[FileContent]) -> str:
     """Return how many files of each content there are: ``2 reports and 1 CUDA source``."""
     return and_list(
-        [f"{counts[kind]} {_nouns(kind, counts[kind])}" for kind in _NOUNS if counts[kind]]
+        [
+            f"{counts[kind]} {each.noun if counts[kind] == 1 else each.nouns}"
+            for kind, each in _KINDS.items()
+            if counts[kind]
+        ]
     )
-
-
-def _nouns(kind: FileContent, count: int) -> str:
-    noun = _NOUNS[kind]
-    return noun if count == 1 else _PLURALS.get(kind, f"{noun}s")
 
 
 def offer(folder: str = ".") -> str | None:
@@ -236,18 +204,14 @@ def offer(folder: str = ".") -> str | None:
     if kind is None:
         return None
     holds = f"This folder holds {held_words(counts)}"
-    if _has_folders(folder):
-        return f"{holds}: gpuadvise . judges what is here and below."
-    command = _TAKE_FOLDERS.get(kind, _COMMANDS[kind])
-    return f"{holds}: gpuadvise . judges {_nouns(kind, 2)} with {command}."
+    with os.scandir(folder) as entries:
+        if any(entry.is_dir() and not entry.name.startswith(_HIDDEN) for entry in entries):
+            return f"{holds}: gpuadvise . judges what is here and below."
+    command = _KINDS[kind].takes_folders or _KINDS[kind].command
+    return f"{holds}: gpuadvise . judges {_KINDS[kind].nouns} with {command}."
 
 
 _MOST_OFFERED = 200
-
-
-def _has_folders(folder: str) -> bool:
-    with os.scandir(folder) as entries:
-        return any(entry.is_dir() and not entry.name.startswith(_HIDDEN) for entry in entries)
 
 
 def _entries(folder: str) -> Sequence[os.DirEntry[str]]:

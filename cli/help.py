@@ -49,16 +49,15 @@ def _record(command: TyperCommand) -> dict[str, Any]:
         "help": command.help,
         "arguments": arguments,
         "options": options,
-        "examples": _examples(command.epilog or ""),
+        "examples": [
+            line
+            for line in map(str.strip, (command.epilog or "").splitlines())
+            if line.startswith("gpuadvise ") or " | gpuadvise " in line
+        ],
     }
 
 
 _PLAIN = (str, int, float, bool)
-
-
-def _examples(epilog: str) -> list[str]:
-    lines = (line.strip() for line in epilog.splitlines())
-    return [line for line in lines if line.startswith("gpuadvise ") or " | gpuadvise " in line]
 
 
 def command(

@@ -9,16 +9,14 @@ from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Cell, Fact, LabelledFacts, Line, Tone
-from gpuadvise.cli.explain.error_texts import error_in
-from gpuadvise.cli.explain.glossary import plain_name, term_named, terms
+from gpuadvise.cli.explain.error_texts import ErrorText, error_in
+from gpuadvise.cli.explain.glossary import Term, plain_name, term_named, terms
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from typing import Any
 
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.explain.error_texts import ErrorText
-    from gpuadvise.cli.explain.glossary import Term
 
 EXAMPLES = """\
   gpuadvise explain wave
@@ -44,45 +42,21 @@ def command(
 
 
 def _explained(name: str) -> Answer:
-    term = term_named(name)
-    if term is None:
-        error = error_in(name)
-        if error is not None:
-            return _explained_error(name, error)
+    known = term_named(name) or error_in(name)
+    if known is None:
         raise BadInput(f"{quoted(name)} is not a term of the glossary.", hint=_hint(name))
     return Answer(
         command="explain",
         device=None,
         input={"term": name},
-        result=_record(term),
-        blocks=lambda: _page(term),
-    )
-
-
-def _explained_error(pasted: str, error: ErrorText) -> Answer:
-    return Answer(
-        command="explain",
-        device=None,
-        input={"term": pasted},
-        result={
-            "term": error.name,
-            "text": error.text,
-            "also": list(error.said),
-            "see": [],
-            "command": error.command,
-            "causes": list(error.causes),
-        },
-        blocks=lambda: [
-            Line(error.name, Tone.STRONG),
-            Line(error.text),
-            *(Line(f"- {cause}") for cause in error.causes),
-            Line(f"Try: {error.command}"),
-        ],
+        result=_record(known),
+        blocks=lambda: _page(known),
     )
 
 
 def _listed() -> Answer:
     records = [_record(term) for term in terms()]
+    more = "gpuadvise explain TERM says more; it takes the text of an error, too."
     return Answer(
         command="explain",
         device=None,
@@ -90,38 +64,35 @@ def _listed() -> Answer:
         result={"terms": records},
         rows=records,
         blocks=lambda: [
-            LabelledFacts(
-                tuple(
-                    Fact(term.name, Cell(f"{term.text.split('. ')[0].rstrip('.')}."))
-                    for term in terms()
-                )
-            ),
-            Line(
-                "gpuadvise explain TERM says more; it takes the text of an error, too.", Tone.FAINT
-            ),
+            LabelledFacts(tuple(map(_first_sentence, terms()))),
+            Line(more, Tone.FAINT),
         ],
     )
 
 
-def _record(term: Term) -> dict[str, Any]:
+def _first_sentence(term: Term) -> Fact:
+    return Fact(term.name, Cell(f"{term.text.split('. ')[0].rstrip('.')}."))
+
+
+def _record(known: Term | ErrorText) -> dict[str, Any]:
     return {
-        "term": term.name,
-        "text": term.text,
-        "also": list(term.also),
-        "see": list(term.see),
-        "command": term.command,
-        "causes": [],
+        "term": known.name,
+        "text": known.text,
+        "also": list(known.also if isinstance(known, Term) else known.said),
+        "see": list(known.see if isinstance(known, Term) else ()),
+        "command": known.command,
+        "causes": list(known.causes if isinstance(known, ErrorText) else ()),
     }
 
 
-def _page(term: Term) -> list[Block]:
-    title = f"{term.name} ({', '.join(term.also)})" if term.also else term.name
-    page: list[Block] = [Line(title, Tone.STRONG), Line(term.text)]
-    if term.see:
-        page.append(Line(f"See also: {and_list(list(term.see))}."))
-    if term.command:
-        page.append(Line(f"Try: {term.command}"))
-    return page
+def _page(known: Term | ErrorText) -> list[Block]:
+    also, see = (known.also, known.see) if isinstance(known, Term) else ((), ())
+    title = f"{known.name} ({', '.join(also)})" if also else known.name
+    page: list[Block] = [Line(title, Tone.STRONG), Line(known.text)]
+    if see:
+        page.append(Line(f"See also: {and_list(list(see))}."))
+    page += [Line(f"- {cause}") for cause in _record(known)["causes"]]
+    return page + ([Line(f"Try: {known.command}")] if known.command else [])
 
 
 def _hint(name: str) -> str:

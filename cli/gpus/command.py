@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gpuadvise.advisor.catalogue import CatalogueEntry
-    from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.gpus.request import Chosen
 
 EXAMPLES = """\
   gpuadvise gpus hopper
@@ -42,6 +40,8 @@ def command(
     cc: Cc = None,
 ) -> Answer:
     """List, search or compare the GPUs of the catalogue."""
+    from gpuadvise.cli.gpus import text
+
     choice = chosen(query or [], cc)
     records = [_record(entry) for entry in choice.entries]
     return Answer(
@@ -50,7 +50,7 @@ def command(
         input={"query": [without_uuids(word) for word in query or []], "cc": cc},
         result={"devices": records},
         rows=_rows(records),
-        blocks=lambda: _blocks(choice),
+        blocks=lambda: text.blocks(choice),
         exit=Exit.RAN,
     )
 
@@ -73,9 +73,3 @@ def _rows(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         }
         for record in records
     ]
-
-
-def _blocks(choice: Chosen) -> list[Block]:
-    from gpuadvise.cli.gpus.text import blocks
-
-    return blocks(choice)

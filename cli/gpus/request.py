@@ -69,7 +69,8 @@ def _described(query: Sequence[str]) -> Chosen:
     whole = " ".join(query)
     named = named_gpus(whole)
     if len(named) == 1:
-        if matches := _meant(named[0]):
+        described = described_by(named[0]) if named[0] != NamedGpu(named[0].name) else ()
+        if matches := described or search(named[0].name):
             return Chosen(entries=matches, note=_what_gpu_takes(named[0], matches))
         words = query if len(query) > 1 else whole.split()
         if len(query) == 1 and not (words and all(map(candidates, words))):
@@ -79,12 +80,6 @@ def _described(query: Sequence[str]) -> Chosen:
     unique = {entry.id: entry for matches in lists for entry in matches}
     compared = all(len(matches) == 1 for matches in lists)
     return Chosen(entries=tuple(unique.values()), compared=compared)
-
-
-def _meant(named: NamedGpu) -> tuple[CatalogueEntry, ...]:
-    if named != NamedGpu(named.name) and (matches := described_by(named)):
-        return matches
-    return search(named.name)
 
 
 def _each(named: NamedGpu) -> tuple[CatalogueEntry, ...]:

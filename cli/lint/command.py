@@ -88,20 +88,14 @@ def command(
         "baseline": baseline,
         "since": since,
     }
+    shown = Output(format=format, fields=tuple(get or ()))
     if runtime:
         from gpuadvise.cli.lint.runtime import audit
 
-        _refuse_beside_runtime(
-            {
-                "--fix": fix,
-                "--diff": diff,
-                "--since": since,
-                "--jobs": jobs,
-                "--engine": engine.engine,
-                "--watch": watch,
-            }
-        )
-        audit(files, rules, inputs, Output(format=format, fields=tuple(get or ())), output)
+        beside: dict[str, object] = {"--fix": fix, "--diff": diff, "--since": since, "--jobs": jobs}
+        beside |= {"--engine": engine.engine, "--watch": watch}
+        _refuse(beside, "--runtime, which runs a program and reads no sources")
+        audit(files, rules, inputs, shown, output)
     if output:
         raise BadInput("--output is for --runtime; write other answers with > FILE.")
     if fix or diff:
@@ -135,20 +129,11 @@ def command(
     if watch is not None:
         from gpuadvise.cli.lint.watch import watch_files
 
-        beside = {
-            "--fix": fix,
-            "--diff": diff,
-            "--engine": spread,
-            "standard input": "-" in files,
-            "An address": any(map(is_address, files)),
-        }
-        _refuse_beside_watch(beside)
-        shown = Output(format=format, fields=tuple(get or ()))
+        beside = {"--fix": fix, "--diff": diff, "--engine": spread, "standard input": "-" in files}
+        beside |= {"An address": any(map(is_address, files))}
+        _refuse(beside, "--watch, which judges files here again and again")
         return watch_files(
-            lambda: judged(replace(rules, _settings={}, _rules={})),
-            files,
-            watch,
-            shown,
+            lambda: judged(replace(rules, _settings={}, _rules={})), files, watch, shown
         )
     if fix or diff:
         seen, left, notes = linted(rules)
@@ -165,11 +150,11 @@ class Linted(NamedTuple):
     notes: list[str]
 
 
-def _refuse_beside_watch(given: Mapping[str, object]) -> None:
-    """Raise BadInput for what is *given* beside --watch and cannot be asked again and again."""
+def _refuse(given: Mapping[str, object], mode: str) -> None:
+    """Raise BadInput for what is *given* and is not for *mode*, an option and what it does."""
     for name, value in given.items():
         if value:
-            raise BadInput(f"{name} is not for --watch, which judges files here again and again.")
+            raise BadInput(f"{name} is not for {mode}.")
 
 
 def _spared(linted: Sequence[SourceFile]) -> list[str]:
@@ -180,15 +165,6 @@ def _spared(linted: Sequence[SourceFile]) -> list[str]:
     from gpuadvise.rules.source.lint import names_gpu_library
 
     return not_judged.of_tests(file.path for file in named if names_gpu_library(file.data))
-
-
-def _refuse_beside_runtime(options: Mapping[str, object]) -> None:
-    """Raise BadInput for *options* that speak of sources, where a program is judged as it runs."""
-    for name, given in options.items():
-        if given:
-            raise BadInput(
-                f"{name} is not for --runtime, which runs a program and reads no sources."
-            )
 
 
 def _refuse_with_mending(
@@ -246,13 +222,8 @@ def _only_new(
 
 
 def _mend(
-    read: list[SourceFile],
-    rules: FileRules,
-    *,
-    write: bool,
-    left: Sequence[NotJudged],
-    notes: list[str],
-) -> Exit:
+    read: list[SourceFile], rules: FileRules, *, write: bool, left: Sequence[NotJudged], notes: list[str]
+) -> Exit:  # fmt: skip
     """Write the fixes, or show them; the gate judges what is left after them."""
     from gpuadvise.advisor.backends.file_replacement import replace_unchanged
 
@@ -277,10 +248,8 @@ def _mend(
             replace_unchanged(source.path, after.data, source.data)
         elif count:
             stream(_difference(source, after.data))
-    if write and any(source.path == STDIN for source in read):
-        place = ", standard input on standard output"
-    else:
-        place = ""
+    piped = write and any(source.path == STDIN for source in read)
+    place = ", standard input on standard output" if piped else ""
     failed, code = verdict(read, remaining, rules, left)
     done = f"{plural(fixed, 'fault')} {'fixed' if write else 'can be fixed'}{place}."
     note(*notes, *said(left), done, *failed)

@@ -53,7 +53,8 @@ def audit(
     with temporary_folder() as folder:
         audited = record_waits(program, folder)
     if audited.gpu is not GpuUse.USED or (audited.fault and not audited.waits):
-        complain(_nothing(audited), _instead(audited))
+        hint = "gpuadvise lint FILE... finds waits in the sources without running them."
+        complain(_nothing(audited), hint if audited.gpu is GpuUse.MISSING else None)
         sys.exit(audited.exit_code or Exit.UNAVAILABLE)
     said = _answer(audited, rules, inputs)
     try:
@@ -64,9 +65,8 @@ def audit(
             with open(target, "w", encoding="utf-8") as file, redirect_stdout(file):
                 code = emit(said, output)
     except OSError as error:
-        complain(
-            f"--output: {quoted_path(target or '')} cannot be written: {error.strerror}.", None
-        )
+        name = quoted_path(target or "")
+        complain(f"--output: {name} cannot be written: {error.strerror}.")
         code = Exit.UNAVAILABLE
     sys.exit(audited.exit_code or code)
 
@@ -97,12 +97,6 @@ def _nothing(audited: AuditedProgram) -> str:
     if audited.gpu is None:
         return "The program ended before it could say where it waits for the GPU."
     return _WHY[audited.gpu]
-
-
-def _instead(audited: AuditedProgram) -> str | None:
-    if audited.gpu is GpuUse.MISSING:
-        return "gpuadvise lint FILE... finds waits in the sources without running them."
-    return None
 
 
 def _answer(audited: AuditedProgram, rules: FileRules, inputs: Mapping[str, Any]) -> Answer:

@@ -42,26 +42,23 @@ def command(
     given = {"rule": name, "select": select or [], "rules": own or []}
     if name is not None:
         explanation = explain(_named(rules, name))
-        result = full(explanation)
-        answer = Answer(
+        return Answer(
             command="rules",
             device=None,
             input=given,
-            result=result,
+            result=full(explanation),
             blocks=lambda: tuple(rule_blocks(explanation)),
         )
-    else:
-        chosen = selected(rules, select or ())
-        rows = [summary(rule) for rule in chosen]
-        answer = Answer(
-            command="rules",
-            device=None,
-            input=given,
-            result={"rules": rows},
-            rows=rows,
-            blocks=lambda: tuple(list_blocks(chosen)),
-        )
-    return answer
+    chosen = selected(rules, select or ())
+    rows = [summary(rule) for rule in chosen]
+    return Answer(
+        command="rules",
+        device=None,
+        input=given,
+        result={"rules": rows},
+        rows=rows,
+        blocks=lambda: tuple(list_blocks(chosen)),
+    )
 
 
 def _named(rules: Sequence[Rule], name: str) -> Rule:

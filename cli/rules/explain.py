@@ -11,7 +11,7 @@ from gpuadvise.advisor.description.reader import described
 from gpuadvise.rules.engine import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from gpuadvise.rules.model import Description, Rule
     from gpuadvise.rules.report import Finding
@@ -53,12 +53,7 @@ def _shown(rule: Rule, options: Description) -> Shown:
 
 def as_toml(options: Description) -> str:
     """Return a kernel description as the lines of ``kernel.toml`` below ``[[kernel]]``."""
-    return "\n".join(_lines(options))
-
-
-def _lines(options: Description) -> Iterator[str]:
-    for key, value in options.items():
-        yield f"{key} = {_value(value)}"
+    return "\n".join(f"{key} = {_value(value)}" for key, value in options.items())
 
 
 def _value(value: object) -> str:

@@ -21,7 +21,6 @@ from gpuadvise.rules.source.model import BeforeAfter
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpuadvise.advisor.thresholds import Row
     from gpuadvise.cli.blocks import Block
     from gpuadvise.rules.model import Rule
 
@@ -59,41 +58,26 @@ def list_blocks(rules: Sequence[Rule]) -> Iterator[Block]:
 
 
 def _row(rule: Rule) -> tuple[Cell, ...]:
-    return (
-        Cell(rule.priority, _TONES[rule.priority]),
-        Cell("*" if rule.recommendation else ""),
-        Cell(rule.id),
-        Cell(rule.title),
-    )
+    texts = ("*" if rule.recommendation else "", rule.id, rule.title)
+    return (Cell(rule.priority, _TONES[rule.priority]), *map(Cell, texts))
 
 
 def full(explanation: Explanation) -> dict[str, Any]:
     """Return one rule with everything that is known of it."""
-    rule = explanation.rule
+    rule, code = explanation.rule, code_of(explanation.rule.id)
     return {
         **summary(rule),
         "why": rule.why,
         "when": rule.when,
         "how_to_supply": dict(needs_of(rule, HOW)),
         "thresholds": [
-            {
-                "name": known.name,
-                "value": known.value,
-                "unit": known.unit,
-                "source": known.source,
-                "launches": known.launches,
-            }
+            {name: getattr(known, name) for name in ("name", "value", "unit", "source", "launches")}
             for known in numbers_of(rule)
         ],
         "expectation": exponents_object(*rule.names) if _has_likely_gain(rule) else None,
-        "citations": [
-            {"document": c.document, "section": c.section, "url": c.url} for c in rule.citations
-        ],
-        "examples": {
-            "fires": _example(explanation.fires),
-            "quiet": _example(explanation.quiet),
-        },
-        "code": _code(rule),
+        "citations": [asdict(citation) for citation in rule.citations],
+        "examples": {"fires": _example(explanation.fires), "quiet": _example(explanation.quiet)},
+        "code": code and code._asdict(),
     }
 
 
@@ -120,11 +104,6 @@ def code_of(rule: str) -> BeforeAfter | None:
     return _code_of_other_rules().get(rule)
 
 
-def _code(rule: Rule) -> dict[str, str] | None:
-    code = code_of(rule.id)
-    return None if code is None else code._asdict()
-
-
 def _example(shown: Shown) -> dict[str, Any]:
     return {
         "description": shown.description,
@@ -133,11 +112,6 @@ def _example(shown: Shown) -> dict[str, Any]:
 
 
 _NUMBERS = (Column("value"), Column("number", prose=True), Column("source", prose=True))
-
-
-def _number_row(known: Row) -> tuple[Cell, ...]:
-    unit = f", {known.unit}" if known.unit else ""
-    return Cell(f"{known.value:g}"), Cell(f"{known.name}{unit}"), Cell(known.source)
 
 
 def rule_blocks(explanation: Explanation) -> Iterator[Block]:
@@ -160,16 +134,15 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
         yield Line(f"Do: {finding.advice.action}")
     yield Heading("Stays quiet on")
     yield Drawing(explanation.quiet.description)
-    code = code_of(rule.id)
-    if code is not None:
-        yield Heading("Before")
-        yield Drawing(code.before)
-        yield Heading("After")
-        yield Drawing(code.after)
-    numbers = numbers_of(rule)
-    if numbers:
+    if code := code_of(rule.id):
+        yield from (Heading("Before"), Drawing(code.before), Heading("After"), Drawing(code.after))
+    if numbers := numbers_of(rule):
         yield Heading("Decided by")
-        yield Table(_NUMBERS, tuple(map(_number_row, numbers)))
+        texts = (
+            (f"{known.value:g}", ", ".join(filter(None, (known.name, known.unit))), known.source)
+            for known in numbers
+        )
+        yield Table(_NUMBERS, tuple(tuple(map(Cell, row)) for row in texts))
     yield Heading("Sources")
     for citation in rule.citations:
         yield Line(f"{citation.document}, {citation.section}: {citation.url}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from gpuadvise.advisor.backends.recorded_program import (
     ProgramRecorder,
@@ -24,9 +23,6 @@ from gpuadvise.cli.emit import complain, note
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.options import Text, pick
 from gpuadvise.cli.parameters import argument
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Below it the median of three steps says little: they differ by as much from each other.
 SLOWED = 1.3
@@ -46,11 +42,8 @@ def command(
     keep: Annotated[Text, pick("keep")] = None,
 ) -> Exit:
     """Run COMMAND, record it, and say on stderr where its time went; its exit code stays."""
-    recipe = Recipe(
-        warmup=warmup or Recipe().warmup,
-        steps=steps or Recipe().steps,
-        stacks=stacks,
-    )
+    usual = Recipe()
+    recipe = Recipe(warmup=warmup or usual.warmup, steps=steps or usual.steps, stacks=stacks)
     kept = None if keep is None else _checked(keep)
     with temporary_folder() as folder:
         recorded = record_program(program, folder, recipe)
@@ -138,14 +131,9 @@ def _answer(recorded: RecordedProgram, kept: Path | None) -> bool:
             "before. Without it the GPU idles less; measure what a change wins on the program itself."
         )
     with redirect_stdout(sys.stderr):
-        code = main([verb, *_named(recorded.recordings)])
+        first, *others = recorded.recordings
+        # Of several ranks the folder that holds a recording for each.
+        code = main([verb, str(first.parent if others else first)])
     if kept is not None:
         note(f"The recording is kept: {shlex.join(['gpuadvise', 'advise', str(kept)])}")
     return code == Exit.RAN
-
-
-def _named(recordings: Sequence[Path]) -> list[str]:
-    """Return the one recording, else the folder that holds a recording for each rank."""
-    if len(recordings) == 1:
-        return [str(recordings[0])]
-    return [os.path.dirname(recordings[0])]
