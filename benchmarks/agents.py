@@ -26,10 +26,10 @@ from truth import RECORDED, judged, labelled, labels, launches
 
 from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.cli.advise.answer import AdviceReports
-from gpuadvise.cli.advise.judge import ranked
 from gpuadvise.cli.advise.ledger import NAME, ledger_answer
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.judge import ranked
 from gpuadvise.rules.ledger import figures_of
 
 if TYPE_CHECKING:

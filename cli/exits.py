@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
     from typer import Context
 
+    from gpuadvise.rules.fail_on import FailOn
     from gpuadvise.rules.model import Category, Priority
 
 
@@ -32,32 +32,12 @@ def exit_of(failed: object, *, in_part: object = False) -> Exit:
     return Exit.THRESHOLD if failed else Exit.UNAVAILABLE if in_part else Exit.RAN
 
 
-@dataclass(frozen=True, slots=True)
-class FailOn:
-    """Which findings make a run fail: *least* is the least urgent priority that does, by category (None: any).
-
-    Advice on how to work fails where its category is named, and only there.
-    """
-
-    words: str
-    least: tuple[tuple[Category | None, Priority], ...]
-
-    def meets(self, category: Category, priority: Priority) -> bool:
-        """Return whether a finding, or a rule, of *category* and *priority* makes a run fail."""
-        return any(
-            priority.rank <= least.rank and (named is category if named else category != "process")
-            for named, least in self.least
-        )
-
-    def __str__(self) -> str:
-        """Return the words as they were given."""
-        return self.words
-
-
 def threshold(option: str, words: str | None) -> FailOn | None:
     """Return what *words* (priorities, CATEGORY:PRIORITY or a category) name, None for None; raises BadInput."""
     if words is None:
         return None
+    from gpuadvise.rules.fail_on import FailOn
+
     return FailOn(words, tuple(_least(option, word.strip()) for word in words.split(",")))
 
 

@@ -12,7 +12,6 @@ from gpuadvise.rules.expectation import OF_A_KERNEL
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpuadvise.rules.advice import Missing
     from gpuadvise.rules.report import Finding, ProfiledShape, Report
 
 
@@ -88,21 +87,6 @@ def _location(finding: Finding) -> dict[str, object] | None:
 def shape_object(shape: ProfiledShape | None) -> dict[str, object] | None:
     """Return *shape* with the fields of a profiled launch in answers."""
     return asdict(shape) if shape else None
-
-
-def not_evaluated_objects(report: Report) -> list[dict[str, object]]:
-    """Return the rules that lacked evidence, with how to supply each missing fact."""
-    return [
-        {"rule": rule.id, "missing": [item.fact for item in missing], "how": _how(missing)}
-        for rule, missing in report.not_evaluated
-    ]
-
-
-def _how(missing: tuple[Missing, ...]) -> str:
-    """Return how to supply what is missing; of alternatives, each after an ``Or``."""
-    needed = " ".join(dict.fromkeys(item.how for item in missing if not item.alternative))
-    either = " Or: ".join(dict.fromkeys(item.how for item in missing if item.alternative))
-    return " ".join(filter(None, (needed, either)))
 
 
 _MEASURE_AGAIN = "and measure again before you turn to the low-priority ones."

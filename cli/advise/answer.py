@@ -16,8 +16,6 @@ from gpuadvise.advisor.facts.limit_words import limit_object, limit_sentence, un
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_seconds, show_share
 from gpuadvise.cli import not_judged
-from gpuadvise.cli.advise.coverage import coverage_of, lacking_blocks, nothing_found
-from gpuadvise.cli.advise.judge import count_at_or_above, met_note, shares
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone, left_out
 from gpuadvise.cli.columns import COLUMNS
@@ -25,7 +23,9 @@ from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
 from gpuadvise.cli.render import kernel_names
+from gpuadvise.rules.coverage import coverage_of, nothing_found, wanted_profile
 from gpuadvise.rules.expectation import exponents_of
+from gpuadvise.rules.judge import count_at_or_above, met_note, shares
 from gpuadvise.rules.model import GainKind, Priority
 from gpuadvise.rules.places import is_at_its_line
 from gpuadvise.rules.report import ProfiledShape
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.facts.application import Offload
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
-    from gpuadvise.cli.advise.coverage import Coverage
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.exits import FailOn
     from gpuadvise.rules.after_repair import NextLimit
+    from gpuadvise.rules.coverage import Coverage
     from gpuadvise.rules.expectation import Expectation
+    from gpuadvise.rules.fail_on import FailOn
     from gpuadvise.rules.model import Gain, Location, Rule
     from gpuadvise.rules.report import Finding, Report
 
@@ -783,9 +783,34 @@ def _footer(advised: AdviceReports, hidden: Sequence[Finding]) -> Iterator[Block
         # Of a report of Nsight Compute, and not of a page of one.
         whole = all(".ncu-rep" in ((each.shape and each.shape.file) or "") for each in uncounted)
         yield Line(_UNCOUNTED_REPORT if whole else _UNCOUNTED, Tone.FAINT)
-    yield from lacking_blocks(
+    yield from _lacking(
         advised.reports, advised.coverage, advised.hot, everything=advised.everything
     )
+
+
+def _lacking(
+    reports: Sequence[Report], coverage: Coverage, hot: Sequence[str], *, everything: bool
+) -> Iterator[Block]:
+    """Yield which rules lacked evidence, and the command that lets most of them judge."""
+    lacking = coverage.lacking
+    if not lacking:
+        return
+    if not everything:
+        # Without a finding the headline has the numbers.
+        counted = f"{coverage.words}: " if any(report.findings for report in reports) else ""
+        yield Line(f"{counted}--all lists what each rule needs.", Tone.FAINT)
+        if command := wanted_profile(reports, coverage, hot):
+            yield Line(command, Tone.FAINT)
+        return
+    unlocked: dict[str, list[str]] = {}
+    for entry in lacking:
+        unlocked.setdefault(str(entry["how"]), []).append(str(entry["rule"]))
+    yield Heading("Not judged")
+    for how, rules in sorted(unlocked.items(), key=lambda item: -len(item[1])):
+        yield Line(how)
+        yield Line(f"For {and_list(rules)}.", Tone.FAINT, _INDENT)
+    yield Line("")
+    yield Line("`gpuadvise rules ID` shows a description with which a rule works.", Tone.FAINT)
 
 
 def _profiler(advised: AdviceReports) -> Iterator[Block]:

@@ -15,15 +15,8 @@ from gpuadvise.advisor.prose import and_list, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.source.observations import is_test_name
 from gpuadvise.cli.advise.answer import AdviceReports, answer
+from gpuadvise.cli.advise.baseline import baseline
 from gpuadvise.cli.advise.gather import GatheredEvidence
-from gpuadvise.cli.advise.judge import (
-    Judge,
-    baseline,
-    check_threshold_reachable,
-    ranked,
-    said_once,
-    shares,
-)
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.engines import chosen_engine, with_lost
@@ -33,6 +26,13 @@ from gpuadvise.cli.not_judged import of_tests
 from gpuadvise.cli.options import EngineOptions
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.judge import (
+    Judge,
+    check_threshold_reachable,
+    ranked,
+    said_once,
+    shares,
+)
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.answer import Answer
-    from gpuadvise.cli.exits import Exit, FailOn
+    from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
+    from gpuadvise.rules.fail_on import FailOn
     from gpuadvise.rules.ledger import LedgerFigures
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding, Report

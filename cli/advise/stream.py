@@ -11,12 +11,12 @@ from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.advise.answer import exit_code, finding_row
 from gpuadvise.cli.advise.gather import GatheredEvidence
-from gpuadvise.cli.advise.judge import Judge, can_meet, ranked, threshold_unreachable
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import rows
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.judge import Judge, can_meet, ranked, threshold_unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.description_file import FileState
     from gpuadvise.advisor.description.reader import Described
-    from gpuadvise.cli.exits import FailOn
+    from gpuadvise.rules.fail_on import FailOn
 
 
 # What an exit code says, from harmless to serious.

@@ -25,9 +25,9 @@ from gpuadvise.cli.blocks import (
 )
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.device.connections import label
-from gpuadvise.cli.doctor.evaluate import CheckStatus, DoctorCheck
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object
+from gpuadvise.rules.machine_checks import CheckStatus, DoctorCheck
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.gpu import Gpu, Machine
     from gpuadvise.advisor.software import Software
     from gpuadvise.advisor.telemetry import Telemetry
-    from gpuadvise.cli.exits import FailOn
     from gpuadvise.cli.render.svg import Picture
+    from gpuadvise.rules.fail_on import FailOn
     from gpuadvise.rules.report import Finding
 
 _TONES = {

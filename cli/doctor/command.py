@@ -52,7 +52,7 @@ def command(
     def examined() -> Answer:
         from gpuadvise.advisor.backends.software import software
         from gpuadvise.cli.doctor.answer import answer
-        from gpuadvise.cli.doctor.evaluate import checks
+        from gpuadvise.rules.machine_checks import checks
 
         # The drivers are starting meanwhile: see cli/head_start.py.
         around, environment = None, None

@@ -11,7 +11,8 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.exits import Exit, exit_of
-from gpuadvise.cli.fleet.evaluate import (
+from gpuadvise.cli.not_judged import NotJudged
+from gpuadvise.rules.fleet_report import (
     MachineVerdict,
     category_of,
     is_worth_a_look,
@@ -19,7 +20,6 @@ from gpuadvise.cli.fleet.evaluate import (
     priority_of,
     unread,
 )
-from gpuadvise.cli.not_judged import NotJudged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.machine_dumps import Unread
     from gpuadvise.advisor.fleet.groups import Group
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
-    from gpuadvise.cli.exits import FailOn
-    from gpuadvise.cli.fleet.evaluate import Fault, FleetReport
     from gpuadvise.cli.render.svg import Picture
+    from gpuadvise.rules.fail_on import FailOn
+    from gpuadvise.rules.fleet_report import Fault, FleetReport
 
 _IDS = ("uuid", "pci_bus_id")
 _READ = tuple(

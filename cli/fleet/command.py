@@ -64,8 +64,8 @@ def command(
     from gpuadvise.cli.engines import chosen_engine, with_lost
     from gpuadvise.cli.exits import threshold
     from gpuadvise.cli.fleet.answer import answer, hashed
-    from gpuadvise.cli.fleet.evaluate import report_on
     from gpuadvise.cli.fleet.gather import JUDGING, WORTH_PROCESS
+    from gpuadvise.rules.fleet_report import report_on
 
     files = located(files or [], SUFFIXES)
     limit = threshold("--fail-on", fail_on)

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.engines.cluster import DaskCluster
     from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.gpu import Machine
-    from gpuadvise.cli.doctor.evaluate import DoctorCheck
+    from gpuadvise.rules.machine_checks import DoctorCheck
 
 # Files that are worth a process each: starting it takes as long as judging so many.
 WORTH_PROCESS = 100
 # What judging needs: read before the processes fork, so that they share its memory.
-JUDGING = ("gpuadvise.cli.doctor.evaluate", "gpuadvise.rules.guide")
+JUDGING = ("gpuadvise.rules.machine_checks", "gpuadvise.rules.guide")
 _MOST_NAMESAKES = 100  # machines of one name among which a file's is sought
 _BATCH = 400  # files whose answers go together: a process that starts takes as long as 200
 
@@ -127,7 +127,7 @@ def machines_in(host: str, content: bytes) -> tuple[FleetMachine, ...]:
 def _examined(host: str, machine: Machine, environment: Mapping[str, str] | None) -> FleetMachine:
     """Return the machine *host* with what ``doctor`` finds in it; *environment* as its checks take it."""
     from gpuadvise.cli.doctor.answer import has_readings
-    from gpuadvise.cli.doctor.evaluate import checks
+    from gpuadvise.rules.machine_checks import checks
 
     kept = fleet_machine(host, machine)
     return replace(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.prose import inert
-from gpuadvise.cli.fleet.evaluate import MachineVerdict, priority_of
+from gpuadvise.rules.fleet_report import MachineVerdict, priority_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gpuadvise.advisor.fleet.machine import FleetGpu
-    from gpuadvise.cli.fleet.evaluate import FleetReport
+    from gpuadvise.rules.fleet_report import FleetReport
 
 Labels = dict[str, str]
 

@@ -8,7 +8,7 @@ from gpuadvise.advisor.fleet.groups import median_rate
 from gpuadvise.advisor.prose import and_list, capitalized, plural
 from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_rate
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header, left_out
-from gpuadvise.cli.fleet.evaluate import FACT_WORDS, MachineVerdict, ecc_words, priority_of
+from gpuadvise.rules.fleet_report import FACT_WORDS, MachineVerdict, ecc_words, priority_of
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.fleet.groups import Difference, Group
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
-    from gpuadvise.cli.fleet.evaluate import Fault, FleetReport
+    from gpuadvise.rules.fleet_report import Fault, FleetReport
 
 # Without --all: lines of a screen or two.
 _MOST_ROWS = 40

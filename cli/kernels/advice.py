@@ -10,7 +10,8 @@ from gpuadvise.advisor.evidence.code import kernel_facts
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Heading, Line, Tone
 from gpuadvise.cli.columns import COLUMNS
-from gpuadvise.cli.findings import finding_object, not_evaluated_objects
+from gpuadvise.cli.findings import finding_object
+from gpuadvise.rules.coverage import not_evaluated_objects
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Kind

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.exits import FailOn
     from gpuadvise.cli.lint.file_rules import FileRules
     from gpuadvise.cli.lint.gather import SourceFile
     from gpuadvise.cli.not_judged import NotJudged
     from gpuadvise.cli.render.svg import Picture
+    from gpuadvise.rules.fail_on import FailOn
 
 _LINE_NUMBER = 8  # columns before a source line: its number and a bar
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}

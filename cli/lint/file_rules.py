@@ -15,7 +15,7 @@ from gpuadvise.cli.exits import threshold
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpuadvise.cli.exits import FailOn
+    from gpuadvise.rules.fail_on import FailOn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

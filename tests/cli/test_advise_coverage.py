@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import traces
 
-from gpuadvise.cli.advise.coverage import FROM_A_PROFILE
+from gpuadvise.rules.coverage import FROM_A_PROFILE
 
 RECORDED = Path(__file__).parent.parent / "advisor" / "profiles" / "recorded"
 TORCH = Path(__file__).parent.parent / "recordings" / "torch.tar.xz"

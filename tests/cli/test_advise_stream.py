@@ -21,9 +21,9 @@ from gpuadvise.advisor.description.reader import described
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.advise import stream
 from gpuadvise.cli.advise.gather import GatheredEvidence
-from gpuadvise.cli.advise.judge import BaselineFinding, Judge, new_among
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.judge import BaselineFinding, Judge, new_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,7 +8,8 @@ import pytest
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.application import Scaling
 from gpuadvise.advisor.facts.bag import Facts
-from gpuadvise.cli.findings import finding_object, not_evaluated_objects, order_note
+from gpuadvise.cli.findings import finding_object, order_note
+from gpuadvise.rules.coverage import not_evaluated_objects
 from gpuadvise.rules.engine import judge, run
 from gpuadvise.rules.model import (
     PASSED,

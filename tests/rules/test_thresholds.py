@@ -47,6 +47,7 @@ FIXED = {
     "_MOST_CALLERS",
     "_SHOWN",
     "_MOST_REPAIRS",
+    "_MOST_PROFILED",  # kernels that a command has room for
 }
 
 

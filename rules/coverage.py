@@ -22,19 +22,16 @@ from gpuadvise.advisor.facts.limiter import (
     UnknownLimiter,
 )
 from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.cli.blocks import Heading, Line, Tone
-from gpuadvise.cli.findings import not_evaluated_objects
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.report import lacks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from gpuadvise.cli.blocks import Block
+    from gpuadvise.rules.advice import Missing
     from gpuadvise.rules.report import Report
-
-_INDENT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +63,23 @@ def coverage_of(reports: Sequence[Report]) -> Coverage:
     return Coverage(len(judged), tuple(lacking.values()))
 
 
+def not_evaluated_objects(report: Report) -> list[dict[str, object]]:
+    """Return the rules that lacked evidence, with how to supply each missing fact."""
+    return [
+        {"rule": rule.id, "missing": [item.fact for item in missing], "how": _how(missing)}
+        for rule, missing in report.not_evaluated
+    ]
+
+
+def _how(missing: tuple[Missing, ...]) -> str:
+    """Return how to supply what is missing; of alternatives, each after an ``Or``."""
+    needed = " ".join(dict.fromkeys(item.how for item in missing if not item.alternative))
+    either = " Or: ".join(dict.fromkeys(item.how for item in missing if item.alternative))
+    return " ".join(filter(None, (needed, either)))
+
+
 # Of a run: with more idle time than this, what the GPU waits for is the first question.
-_MOSTLY_IDLE = 0.5
+_MOSTLY_IDLE = number(0.5, "mostly idle", "share of a run's time", "our judgement")
 # What somebody measured of a kernel.
 _MEASURED = frozenset({"profile", "work", "traffic"})
 
@@ -177,31 +189,3 @@ def _script(reports: Sequence[Report]) -> str:
         return ""
     scripts = [place for place in places if place and place.endswith(".py")]
     return shlex.quote(inert(scripts[0])) if scripts and len(scripts) == len(places) else ""
-
-
-def lacking_blocks(
-    reports: Sequence[Report], coverage: Coverage, hot: Sequence[str], *, everything: bool
-) -> Iterator[Block]:
-    """Yield which rules lacked evidence, and the command that lets most of them judge.
-
-    *hot* are the kernels to profile, the longest first. *everything* lists all rules.
-    """
-    lacking = coverage.lacking
-    if not lacking:
-        return
-    if not everything:
-        # Without a finding the headline has the numbers.
-        counted = f"{coverage.words}: " if any(report.findings for report in reports) else ""
-        yield Line(f"{counted}--all lists what each rule needs.", Tone.FAINT)
-        if command := wanted_profile(reports, coverage, hot):
-            yield Line(command, Tone.FAINT)
-        return
-    unlocked: dict[str, list[str]] = {}
-    for entry in lacking:
-        unlocked.setdefault(str(entry["how"]), []).append(str(entry["rule"]))
-    yield Heading("Not judged")
-    for how, rules in sorted(unlocked.items(), key=lambda item: -len(item[1])):
-        yield Line(how)
-        yield Line(f"For {and_list(rules)}.", Tone.FAINT, _INDENT)
-    yield Line("")
-    yield Line("`gpuadvise rules ID` shows a description with which a rule works.", Tone.FAINT)

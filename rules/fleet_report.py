@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.fleet.machine import FleetFinding, FleetGpu, FleetMachine
-    from gpuadvise.cli.exits import FailOn
+    from gpuadvise.rules.fail_on import FailOn
 
 # These say that somebody works there, which is what a fleet is for.
 _AT_WORK = frozenset({"busy-device", "competing-contexts"})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted
 from gpuadvise.advisor.quantity import show_share
-from gpuadvise.cli.saved_answer import number_in, saved_answer
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.gain_bounds import NOTABLE
 from gpuadvise.rules.guide import RULES, SHAPE_RULES
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.description.reader import Described
-    from gpuadvise.cli.exits import FailOn
+    from gpuadvise.rules.fail_on import FailOn
     from gpuadvise.rules.model import Location, Rule
     from gpuadvise.rules.report import Finding, Report, RuleLine
 
@@ -40,11 +40,11 @@ class BaselineFinding:
 
 
 # Of the run: a change that wins less is no finding of high or medium priority.
-_NOTICEABLE = 1 - 1 / NOTABLE
+_NOTICEABLE = number(1 - 1 / NOTABLE, "noticeable saving", "share of a run's time", "our judgement")
 # Of what was profiled: less is printed as 1.00x.
-_HARDLY_ANY = 1.005
+_HARDLY_ANY = number(1.005, "hardly any gain", "factor", "less is printed as 1.00x")
 # A bound grown by more than a tenth is something to look at again.
-WORSE = 1.1
+WORSE = number(1.1, "worse than in a baseline", "factor", "our judgement")
 _UNSEEN = BaselineFinding()
 
 
@@ -85,36 +85,6 @@ def _key(finding: Finding) -> Key:
     """Return what a finding is known by: the next report of a kernel has another name."""
     place = finding.advice.location
     return finding.rule.id, place.kernel if place else None, place.file if place else None
-
-
-# No program runs a million times as fast; more is a number that nobody wrote.
-_MOST_GAIN = 1e30
-
-
-def baseline(path: str) -> dict[Key, BaselineFinding]:
-    """Return the findings of the saved answer *path*; raises BadInput naming the option."""
-    answer = saved_answer(path, command="advise", option="--baseline")
-    name = f"--baseline: {quoted(path)}"
-    findings_by_key: dict[Key, BaselineFinding] = {}
-    try:
-        for at, finding in enumerate(answer["findings"]):
-            seen = findings_by_key.setdefault(_saved_key(finding), BaselineFinding())
-            seen.count += 1
-            seen.messages.add(str(finding["message"]))
-            if gain := finding.get("gain"):
-                place = f"{name}: findings.{at}.gain"
-                bound = number_in(gain, "upper_bound", most=_MOST_GAIN, place=place)
-                seen.bound = max(seen.bound, bound or 0.0)
-    except (KeyError, TypeError, AttributeError):
-        raise BadInput(f"{name} is not an answer of `gpuadvise advise --format json`.") from None
-    return findings_by_key
-
-
-def _saved_key(finding: dict[str, Any]) -> Key:
-    place = finding["location"] or {}
-    report = (finding.get("shape") or {}).get("file")
-    file = place.get("file")
-    return str(finding["rule"]), place.get("kernel"), None if file == report else file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
