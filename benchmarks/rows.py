@@ -14,11 +14,11 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
+from gpuadvise.advisor.binaries.kernel_order import ListedKernel, in_order
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.read import read
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.answer import KERNEL
-from gpuadvise.cli.kernels.order import ListedKernel, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -22,7 +22,7 @@ from gpuadvise.advisor.backends.nvrtc import (
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.backends.user_files import opened
 from gpuadvise.advisor.errors import BadInput, Unavailable
-from gpuadvise.advisor.prose import and_list, quoted, quoted_path
+from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.source.device_code import DeviceCode, device_code, includes_of
 from gpuadvise.advisor.source.text import LARGEST, source_text
 
@@ -267,3 +267,35 @@ def _by_nvcc(
             raise CompileError(message, log)
         with open(image, "rb") as file:
             return CompiledProgram(cubin=file.read(), lowered={})
+
+
+_MOST_NAMES = 5  # that a note has room for
+
+
+def source_notes(source: CudaSource) -> list[str]:
+    """Return what NVRTC was not given of *source*."""
+    if source.options.compiler != "nvrtc":
+        return []
+    said = []
+    if source.code.host_functions:
+        left = plural(source.code.host_functions, "host function")
+        said.append(
+            f"{quoted_path(source.path)}: compiled without {left}; --compiler nvcc takes whole files."
+        )
+    unmade = [k.name for k in source.code.kernels if k.template and not k.instances]
+    if unmade:
+        said.append(
+            f"{quoted_path(source.path)}: no launch in the file names the template arguments of "
+            f"{and_list([inert(name) for name in unmade[:_MOST_NAMES]])}."
+        )
+    return said
+
+
+def missing_notes(source: CudaSource, image: CompiledProgram) -> list[str]:
+    """Return which headers of *source* were not found."""
+    if not image.missing_headers:
+        return []
+    names = and_list([quoted(name) for name in image.missing_headers[:_MOST_NAMES]])
+    return [
+        f"{quoted_path(source.path)}: compiled without {names}, not found; name their folder with -I."
+    ]

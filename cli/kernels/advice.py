@@ -20,9 +20,9 @@ from gpuadvise.rules.report import of_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gpuadvise.advisor.binaries.kernel_order import ListedKernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.kernels.order import ListedKernel
     from gpuadvise.rules.report import Finding, Report
 
 _NAMED = 3

@@ -7,6 +7,7 @@ from collections import deque
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpuadvise.advisor.binaries.kernel_order import ListedKernel, in_order, keyed
 from gpuadvise.advisor.binaries.model import InstructionMix, Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
@@ -18,7 +19,6 @@ from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
-from gpuadvise.cli.kernels.order import ListedKernel, in_order, keyed
 from gpuadvise.cli.kernels.text import READ, notes, refuse_nothing, why_nothing
 from gpuadvise.cli.progress import Progress, shown
 from gpuadvise.cli.render.row_encoder import RowEncoder, RowFields, same
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.kernel_counts import KernelCounts
     from gpuadvise.advisor.binaries.kernel_occupancy import Residencies, Residency
     from gpuadvise.advisor.binaries.model import Damage, Entry
     from gpuadvise.advisor.binaries.tally import EntryTally
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.kernels.advice import KernelAdvice
-    from gpuadvise.cli.kernels.counts import KernelCounts
     from gpuadvise.cli.kernels.driver_check import Checked
     from gpuadvise.cli.kernels.gate import KernelGate
     from gpuadvise.cli.kernels.request import KernelsRequest
@@ -109,7 +109,7 @@ _MIX = tuple(
     "barrier_instructions" if name == "barriers" else name for name in InstructionMix._fields
 )
 
-# Of what cli/kernels/order.py calls Found; bytes per thread or block, occupancy 0 to 1.
+# Of what advisor/binaries/kernel_order.py calls Found; bytes per thread or block, occupancy 0 to 1.
 KERNEL = RowEncoder(
     (RowFields("kernel.name", ("name", "demangled"), _names),),
     (
@@ -242,7 +242,7 @@ def kernel_listing(
     check = _checked(request, kernels, choice) if request.driver_check else None
 
     def blocks() -> Sequence[Block]:
-        from gpuadvise.cli.kernels.counts import counts_of
+        from gpuadvise.advisor.binaries.kernel_counts import counts_of
 
         more = [block for part in (advice, check) if part for block in part.blocks()]
         return [*_page(request, choice, gatherer, counts_of(kernels), listed), *more]
@@ -259,7 +259,7 @@ def _screen(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, limit: int
 ) -> Listing:
     """Return the first kernels, all others only counted."""
-    from gpuadvise.cli.kernels.screen import Screen
+    from gpuadvise.advisor.binaries.first_kernels import Screen
 
     screen = Screen(limit, _residencies(request, choice), functions=request.functions)
     for item in gatherer.tables():
@@ -295,7 +295,8 @@ def group_listing(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> Listing:
     """Return the kernels that were asked for, counted by what ``--group-by`` names."""
-    from gpuadvise.cli.kernels.groups import GROUP, grouped, groups_page
+    from gpuadvise.advisor.binaries.kernel_groups import grouped
+    from gpuadvise.cli.kernels.groups import GROUP, groups_page
 
     by = request.group_by or "file"
     groups = grouped(found_in(request, choice, gatherer, gate), by, request.sort)

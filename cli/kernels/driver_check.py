@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.kernel_order import ListedKernel
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.cli.kernels.order import ListedKernel
 
 _SHOWN = 20
 _LONGEST_NAME = 60

@@ -16,9 +16,9 @@ from gpuadvise.cli.saved_answer import number_in, saved_answer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from gpuadvise.advisor.binaries.kernel_order import ListedKernel
     from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.kernel_limits import KernelLimit
-    from gpuadvise.cli.kernels.order import ListedKernel
 
 _NAMED = 3
 Key = tuple[str, str | None]  # name and target: a library moves between wheels

@@ -22,15 +22,12 @@ from gpuadvise.advisor.binaries.read import read, read_folder, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
 from gpuadvise.advisor.errors import BadInput, OtherText, Unavailable
-from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.cli.kernels.request import STDIN
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gpuadvise.advisor.backends.cuda_sources import CudaSource
-    from gpuadvise.advisor.backends.nvrtc import CompiledProgram
     from gpuadvise.advisor.binaries.folder import FolderContents
     from gpuadvise.advisor.binaries.kernel_table import KernelTable
     from gpuadvise.advisor.binaries.model import Item
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MOST_NAMES = 5
 # Files that a worker reads together: a process that starts takes as long as 10 MB of cubins.
 _BATCH = range(8, 401)
 _BATCH_BYTES = 32 << 20
@@ -238,7 +234,12 @@ class Gatherer:
 
     def _compiled(self, path: str) -> Iterator[Item]:
         """Yield what the source file *path* compiles to, target by target."""
-        from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
+        from gpuadvise.advisor.backends.cuda_sources import (
+            compile_source,
+            missing_notes,
+            read_cuda_source,
+            source_notes,
+        )
 
         source = read_cuda_source(path, self.request.build)
         self.gathered.notes += source_notes(source)
@@ -336,40 +337,11 @@ def _tallied(gatherer: Gatherer) -> Iterator[Entry | EntryTally]:
     return gatherer.entries(tally=True)
 
 
-def source_notes(source: CudaSource) -> list[str]:
-    """Return what NVRTC was not given of *source*."""
-    if source.options.compiler != "nvrtc":
-        return []
-    said = []
-    if source.code.host_functions:
-        left = plural(source.code.host_functions, "host function")
-        said.append(
-            f"{quoted_path(source.path)}: compiled without {left}; --compiler nvcc takes whole files."
-        )
-    unmade = [k.name for k in source.code.kernels if k.template and not k.instances]
-    if unmade:
-        said.append(
-            f"{quoted_path(source.path)}: no launch in the file names the template arguments of "
-            f"{and_list([inert(name) for name in unmade[:_MOST_NAMES]])}."
-        )
-    return said
-
-
 def _piped(path: str, options: ReadOptions) -> Iterator[Item]:
     """Yield what comes through the pipe *path*, stdin or what the shell makes of ``<(command)``."""
     here = options._replace(processes=1)  # others cannot open it
     with nullcontext(sys.stdin.buffer) if path == STDIN else opened(path) as pipe:
         yield from read_stream(pipe, "standard input" if path == STDIN else path, here)
-
-
-def missing_notes(source: CudaSource, image: CompiledProgram) -> list[str]:
-    """Return which headers of *source* were not found."""
-    if not image.missing_headers:
-        return []
-    names = and_list([quoted(name) for name in image.missing_headers[:_MOST_NAMES]])
-    return [
-        f"{quoted_path(source.path)}: compiled without {names}, not found; name their folder with -I."
-    ]
 
 
 def same(target: Capability, capability: Capability) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.binaries.kernel_counts import LOW
 from gpuadvise.advisor.binaries.model import Content, Source
 from gpuadvise.advisor.binaries.names import can_demangle
 from gpuadvise.advisor.binaries.tally import EntryTally
@@ -16,16 +17,15 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header,
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.kernels.counts import LOW
 from gpuadvise.cli.render import kernel_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.binaries.kernel_counts import KernelCounts
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.cli.kernels.counts import KernelCounts
     from gpuadvise.cli.kernels.gather import GatheredItems, Gatherer
     from gpuadvise.cli.kernels.request import KernelsRequest
 

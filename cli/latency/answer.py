@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from gpuadvise.advisor.latency import (
     GLOBAL_LATENCY_CYCLES,
     VOLTA_LATENCY_CYCLES,
     WELL_USED,
-    ArithmeticHiding,
+    LatencyCase,
     MemoryHiding,
     hide_arithmetic,
     hide_memory,
-    reached_share,
     well_used_bytes,
 )
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -48,71 +46,6 @@ class LatencyOptions(NamedTuple):
     word: Annotated[int, pick("word")] = 4  # bytes
     loads: Annotated[int, pick("loads")] = 1
     warps: Annotated[int | None, pick("warps")] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyCase:
-    """What hides latency on one device; None where a needed fact is not known."""
-
-    device: Device
-    ilp: int
-    bytes_per_thread: int
-    arithmetic: ArithmeticHiding | None
-    memory: MemoryHiding | None
-    warps: int | None = None
-    assumed: bool = False  # the arithmetic latency is that of cc 7.x
-    idle_latency: bool = False  # the memory latency is that of an idle memory, given by nobody
-
-    @property
-    def served(self) -> float | None:
-        """Share of the warps that hide both latencies which is resident; None if it is not known."""
-        needed = [
-            *([self.arithmetic.warps] if self.arithmetic else []),
-            *([self.memory.warps_per_sm] if self.memory else []),
-        ]
-        if self.warps is None or not needed:
-            return None
-        return min(1.0, self.warps / max(needed))
-
-    @property
-    def hidden(self) -> bool | None:
-        """Whether the resident warps hide arithmetic latency; None if either is not known."""
-        if self.warps is None or self.arithmetic is None:
-            return None
-        return self.warps >= self.arithmetic.warps
-
-    @property
-    def resident(self) -> int:
-        """The warps per SM that were given, or the most there can be."""
-        return self.warps or self.device.limits.max_warps_per_sm
-
-    @property
-    def memory_share(self) -> float | None:
-        """The share of the bandwidth that those warps reach; None: a fact is not known.
-
-        By Little's law where the latency was given, else as kernels on an H200 did.
-        """
-        if self.memory is None:
-            return None
-        flying = float(self.resident * WARP_SIZE * self.bytes_per_thread)
-        if self.idle_latency:
-            return reached_share(flying, self.memory.bytes_per_sm)
-        return min(1.0, flying / self.memory.bytes_per_sm)
-
-    @property
-    def memory_hidden(self) -> bool | None:
-        """Whether those warps use memory well; None: a fact is not known."""
-        share = self.memory_share
-        return None if share is None else share >= (WELL_USED if self.idle_latency else 1)
-
-    @property
-    def bytes_needed(self) -> float | None:
-        """The bytes that each thread of those warps must keep in flight to use memory well."""
-        if self.memory is None:
-            return None
-        per_sm = self.memory.bytes_per_sm
-        wanted = well_used_bytes(per_sm) if self.idle_latency else per_sm
-        return wanted / (WARP_SIZE * self.resident)
 
 
 def examined(device: Device, options: LatencyOptions) -> LatencyCase:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.cli.roofline.request import Placed
+    from gpuadvise.advisor.roofline_placement import Placed
 
 _MOST_LISTED = 20
 # From here on a share is told in times, as ``bandwidth`` does.

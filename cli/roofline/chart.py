@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from gpuadvise.cli.roofline.request import Placed
+    from gpuadvise.advisor.roofline_placement import Placed
 
 _WIDEST, _HEIGHT = 120, 20
 _LABEL_SPACING = 3.0  # two labels closer than this factor may fall on one line

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import inert, plural
+from gpuadvise.advisor.roofline_placement import Placed, Roofs, Workload, placed
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading
@@ -16,17 +17,7 @@ from gpuadvise.cli.exits import Exit, fails_over, fails_under
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.options import GpuOptions, Share, Text, pick
 from gpuadvise.cli.roofline.answer import blocks, result, rows
-from gpuadvise.cli.roofline.request import (
-    Placed,
-    Profiled,
-    Roofs,
-    Workload,
-    described,
-    known_name,
-    placed,
-    profiled,
-    typed,
-)
+from gpuadvise.cli.roofline.request import Profiled, described, known_name, profiled, typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

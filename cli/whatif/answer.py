@@ -6,6 +6,11 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.backends.cappable_programs import (
+    CappableProgram,
+    CompiledKernel,
+    read_program,
+)
 from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.backends.worker_threads import WorkerThreads
 from gpuadvise.advisor.binaries.cubin.code import code_of
@@ -29,7 +34,6 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
 from gpuadvise.cli.options import named
-from gpuadvise.cli.whatif.program import CappableProgram, CompiledKernel, read_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ import pytest
 import recordings
 from jsonschema import Draft202012Validator
 
-from gpuadvise.cli.kernels.groups import prefix_of
+from gpuadvise.advisor.binaries.kernel_groups import prefix_of
 from gpuadvise.cli.schema import bundled
 
 if TYPE_CHECKING:

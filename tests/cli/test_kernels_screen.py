@@ -8,15 +8,15 @@ import pytest
 from nvidia_wheels import LIBRARIES, present
 
 from gpuadvise.advisor.binaries.fatbin import containers
+from gpuadvise.advisor.binaries.first_kernels import Screen
+from gpuadvise.advisor.binaries.kernel_counts import counts_of
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
+from gpuadvise.advisor.binaries.kernel_order import ListedKernel, in_order
 from gpuadvise.advisor.binaries.kernel_table import KernelTable
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.parallel import batches
 from gpuadvise.advisor.binaries.read import read
-from gpuadvise.cli.kernels.counts import counts_of
-from gpuadvise.cli.kernels.order import ListedKernel, in_order
-from gpuadvise.cli.kernels.screen import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

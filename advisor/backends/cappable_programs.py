@@ -8,14 +8,13 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
-from gpuadvise.advisor.backends.cuda_sources import compile_source, read_cuda_source
+from gpuadvise.advisor.backends.cuda_sources import compile_source, missing_notes, read_cuda_source
 from gpuadvise.advisor.backends.ptxas import assembled
 from gpuadvise.advisor.binaries.model import Kernel
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.read import ptx_texts, read_stream
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import and_list, plural, quoted, quoted_path
-from gpuadvise.cli.kernels.gather import missing_notes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.backends.compiler_options import CompilerOptions

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gpuadvise.advisor.binaries.kernel_occupancy import Residency
+    from gpuadvise.advisor.binaries.kernel_order import ListedKernel
     from gpuadvise.advisor.binaries.kernel_table import Resources
     from gpuadvise.advisor.capability import Capability
-    from gpuadvise.cli.kernels.order import ListedKernel
 
 LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
 

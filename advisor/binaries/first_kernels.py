@@ -6,8 +6,8 @@ from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.cli.kernels.counts import KernelCounts
-from gpuadvise.cli.kernels.order import ListedKernel, in_order, matters, rank
+from gpuadvise.advisor.binaries.kernel_counts import KernelCounts
+from gpuadvise.advisor.binaries.kernel_order import ListedKernel, in_order, matters, rank
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
