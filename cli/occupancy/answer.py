@@ -113,7 +113,11 @@ def answer(request: OccupancyRequest) -> Answer:
     launch = question_with_block(request.texts, flag, choice.device.limits)
     case, check, remarks = examined(choice.device, launch), None, choice.notes
     if request.driver_check or (case.clusters and choice.gpu):
-        from gpuadvise.cli.occupancy.driver_check import driver_check, of_driver, trusted_clusters
+        from gpuadvise.advisor.backends.driver_check import (
+            driver_check,
+            of_driver,
+            trusted_clusters,
+        )
 
         driver = of_driver(choice, case.occupancy, always=request.driver_check)
         clusters, said = trusted_clusters(driver, case.occupancy)

@@ -10,6 +10,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.launch_grid import LaunchGrid, best_engine
 from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.occupancy.sweep import Axis, everything
 from gpuadvise.advisor.occupancy.tiers import decoded
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
@@ -20,7 +21,7 @@ from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.occupancy.request import echo, question
-from gpuadvise.cli.occupancy.sweep import Axis, everything, sweep_axes
+from gpuadvise.cli.occupancy.sweep import sweep_axes
 from gpuadvise.cli.occupancy.text import ENOUGH, NOUNS, exact_bytes
 from gpuadvise.cli.options import flag
 from gpuadvise.cli.render.json import (

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.catalogue import known_capabilities, limits_of
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.occupancy.budget import dynamic_shared_budget
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.record import record
+from gpuadvise.advisor.occupancy.sweep import KIB, Axis, Point, stairs, swept, value_of
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.advisor.values import LARGEST_LAUNCH, whole
@@ -25,7 +23,7 @@ from gpuadvise.cli.occupancy.text import NOUNS, impossible, tone
 from gpuadvise.cli.options import OPTIONS, flag, named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
 
@@ -38,29 +36,6 @@ if TYPE_CHECKING:
     from gpuadvise.cli.render.svg import Picture
 
 
-_KIB = 1024
-
-
-class Axis(StrEnum):
-    """What a sweep varies; the value is the key of the option and of the row's first column."""
-
-    BLOCK = "block"
-    REGS = "regs"
-    SMEM = "dynamic_smem"
-    BARRIERS = "barriers"
-
-    @property
-    def field(self) -> str:
-        """The field of Launch that varies."""
-        return _FIELDS[self]
-
-
-_FIELDS = {
-    Axis.BLOCK: "threads",
-    Axis.REGS: "registers",
-    Axis.SMEM: "dynamic_shared",
-    Axis.BARRIERS: "barriers",
-}
 _SPELLED = {**{axis.value: axis for axis in Axis}, "smem": Axis.SMEM}
 TITLES = {
     Axis.BLOCK: "Threads per block",
@@ -69,7 +44,7 @@ TITLES = {
     Axis.BARRIERS: "Named barriers",
 }
 _READ = {Axis.BLOCK: whole(1, LARGEST_LAUNCH)}  # others as their option reads them
-_STEP = {Axis.BLOCK: 32, Axis.REGS: 1, Axis.SMEM: _KIB, Axis.BARRIERS: 1}
+_STEP = {Axis.BLOCK: 32, Axis.REGS: 1, Axis.SMEM: KIB, Axis.BARRIERS: 1}
 # Values of one axis; more are a slip of the keyboard.
 _MOST_VALUES = 1_000_000
 
@@ -79,14 +54,6 @@ class SweptAxis(NamedTuple):
 
     axis: Axis
     values: Sequence[int] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """The answer at one value of the axis."""
-
-    value: int
-    occupancy: Occupancy
 
 
 def sweep_axes(texts: Iterable[str]) -> list[SweptAxis]:
@@ -136,91 +103,9 @@ def _span(by: Axis, text: str) -> range:
 _SPANS = "Write a list as 64,128,256 or a range as 32:1024:32; its last value counts."
 
 
-def swept(
-    limits: Limits, launch: Launch, by: Axis, values: Sequence[int] | None = None
-) -> tuple[Point, ...]:
-    """Return the answer at each of *values*, or at every one that makes a difference.
-
-    Block sizes are then whole warps. Shared memory is in steps of 1 KiB and at the exact sizes
-    where a block is lost.
-    """
-    if values is None:
-        values = everything(limits, launch, by)
-        if by is Axis.SMEM:
-            values = sorted({*values, *_edges(limits, launch)})
-    return tuple(
-        Point(value=n, occupancy=occupancy(limits, _varied(launch, by, n))) for n in values
-    )
-
-
-def everything(limits: Limits, launch: Launch, by: Axis) -> range:
-    """Return the values of *by* that a launch can have, in the steps that matter."""
-    match by:
-        case Axis.BLOCK:
-            return range(limits.warp_size, limits.max_threads_per_block + 1, limits.warp_size)
-        case Axis.REGS:
-            return range(1, limits.max_registers_per_thread + 1)
-        case Axis.SMEM:
-            optin = limits.shared_memory_per_block_optin if launch.optin else 0
-            most = max(limits.shared_memory_per_block, optin) - launch.static_shared
-            return range(0, max(0, most) + 1, _KIB)
-        case Axis.BARRIERS:
-            return range(1, limits.named_barriers_per_block + 1)
-        case other:
-            assert_never(other)
-
-
-def _value(launch: Launch, by: Axis) -> int:
-    return getattr(launch, by.field) or 0
-
-
-def _varied(launch: Launch, by: Axis, value: int) -> Launch:
-    if by is Axis.BLOCK:
-        return launch.with_threads(value)
-    change: dict[str, Any] = {by.field: value}
-    return replace(launch, **change)
-
-
 def rows(points: Iterable[Point], by: Axis) -> list[dict[str, Any]]:
     """Return the points as JSON."""
     return [{by.value: point.value, **record(point.occupancy)} for point in points]
-
-
-def stairs(
-    points: Iterable[Point], by: Axis, *, edges: bool = True
-) -> list[tuple[int, int, Occupancy]]:
-    """Return runs of points with one answer: first and last value, and the first's answer.
-
-    With *edges* among the points a run of bytes begins right behind the last, for a block is
-    lost there and not at the KiB.
-    """
-    runs: list[tuple[int, int, Occupancy]] = []
-    for point in points:
-        if runs and _same(runs[-1][2], point.occupancy, by):
-            runs[-1] = (runs[-1][0], point.value, runs[-1][2])
-        else:
-            follows = edges and runs and by is Axis.SMEM
-            first = runs[-1][1] + 1 if follows else point.value
-            runs.append((first, point.value, point.occupancy))
-    return runs
-
-
-def _edges(limits: Limits, launch: Launch) -> Iterator[int]:
-    """Yield the most dynamic memory that keeps each number of blocks."""
-    for blocks in range(1, limits.max_blocks_per_sm + 1):
-        edge = dynamic_shared_budget(limits, launch, blocks)
-        if edge is not None:
-            yield edge
-
-
-def _same(first: Occupancy, second: Occupancy, by: Axis) -> bool:
-    # Where a second limiter joins is exact in warps and registers only.
-    limited = by is Axis.SMEM or first.limiters == second.limiters
-    return (
-        first.warps_per_sm == second.warps_per_sm
-        and limited
-        and bool(first.fault) == bool(second.fault)
-    )
 
 
 _ANSWER = header(">Blocks", ">Warps", ">Occupancy", "Limited by")
@@ -278,7 +163,7 @@ def sweep_answer(request: OccupancyRequest) -> Answer:
     points = swept(choice.device.limits, launch.launch, by, values)
     table = rows(points, by)
 
-    own = _value(launch.launch, by) if given else None
+    own = value_of(launch.launch, by) if given else None
     if request.plot is not None:
         from gpuadvise.cli.render.picture import save
 
@@ -349,7 +234,7 @@ def draw(axes: Axes, points: Sequence[Point], by: Axis, current: int | None) -> 
 def curves(limits: Limits, launch: Launch) -> list[Picture]:
     """Return occupancy over block size, registers and shared memory, with *launch* marked on each."""
     return [
-        staircase(swept(limits, launch, by), by, _value(launch, by))
+        staircase(swept(limits, launch, by), by, value_of(launch, by))
         for by in (Axis.BLOCK, Axis.REGS, Axis.SMEM)
     ]
 

@@ -302,8 +302,6 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
     occupancy = case.occupancy
     notes = remarks(case)
     if check is not None:
-        from gpuadvise.cli.occupancy.driver_check import driver_sentence
-
         notes.insert(0, driver_sentence(check))
     return [
         Line(device_line(case.device), Tone.FAINT),
@@ -313,6 +311,25 @@ def screen(case: OccupancyCase, check: Mapping[str, Any] | None = None) -> list[
         *_section("Notes", notes),
         *(Line(sentence, source=True) for sentence in _sources(case)),
     ]
+
+
+def driver_sentence(check: Mapping[str, Any]) -> str:
+    """Return the outcome of the check in a sentence."""
+    wrong: list[dict[str, Any]] = check["differences"]
+    answer: dict[str, Any] | None = check.get("answer")
+    agreed = f"The driver agrees with all {plural(check['compared'], 'limit')} that it tells"
+    if not wrong and not answer:
+        return f"{agreed}."
+    if not wrong and answer and answer["problem"]:
+        return f"{agreed}; of the launch it said nothing: {answer['problem']}"
+    if not wrong and answer:
+        clusters = (
+            "" if answer["clusters"] is None else f", {plural(answer['clusters'], 'cluster')}"
+        )
+        said = f"{plural(answer['blocks_per_sm'], 'block')} per SM{clusters}"
+        return f"{agreed}, and answers {said} for a kernel of {answer['registers']} registers."
+    parts = [f"{limit['limit']} is {limit['driver']}, not {limit['model']}" for limit in wrong]
+    return f"The driver differs from the model: {'; '.join(parts)}."
 
 
 def _limited(case: OccupancyCase) -> list[Block]:

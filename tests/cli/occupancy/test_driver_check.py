@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 
 from gpuadvise.advisor.backends import live_launch
 from gpuadvise.advisor.backends.choose import Choice
+from gpuadvise.advisor.backends.driver_check import answer_differences, compared
 from gpuadvise.advisor.backends.driver_launch import DriverLaunch
 from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport
 from gpuadvise.advisor.catalogue import find
@@ -16,7 +17,7 @@ from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.gpu import Gpu, Identity
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.cli.occupancy.driver_check import answer_differences, compared, driver_sentence
+from gpuadvise.cli.occupancy.text import driver_sentence
 from gpuadvise.cli.schema import bundled
 
 LIVE = replace(find("h200"), origin=Origin.LIVE)

@@ -13,7 +13,7 @@ from gpuadvise.advisor.catalogue import limits_of
 from gpuadvise.advisor.occupancy import launch_grid
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
-from gpuadvise.cli.occupancy.sweep import Axis, stairs, swept
+from gpuadvise.advisor.occupancy.sweep import Axis, stairs, swept
 from gpuadvise.cli.schema import bundled
 
 HOPPER, _ = limits_of(Capability(9, 0))

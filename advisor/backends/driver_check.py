@@ -14,10 +14,9 @@ from gpuadvise.advisor.driver_limits import differences, driver_limits
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.occupancy.clusters import Clusters, ClusterSource, resident_clusters
 from gpuadvise.advisor.occupancy.model import blocks_without_clusters, occupancy
-from gpuadvise.advisor.prose import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.backends.readings import DriverGpu, DriverReport
@@ -130,25 +129,6 @@ def compared(choice: Choice, report: DriverReport) -> dict[str, Any]:
             for difference in differences(model, attributes)
         ],
     }
-
-
-def driver_sentence(check: Mapping[str, Any]) -> str:
-    """Return the outcome of the check in a sentence."""
-    wrong: list[dict[str, Any]] = check["differences"]
-    answer: dict[str, Any] | None = check.get("answer")
-    agreed = f"The driver agrees with all {plural(check['compared'], 'limit')} that it tells"
-    if not wrong and not answer:
-        return f"{agreed}."
-    if not wrong and answer and answer["problem"]:
-        return f"{agreed}; of the launch it said nothing: {answer['problem']}"
-    if not wrong and answer:
-        clusters = (
-            "" if answer["clusters"] is None else f", {plural(answer['clusters'], 'cluster')}"
-        )
-        said = f"{plural(answer['blocks_per_sm'], 'block')} per SM{clusters}"
-        return f"{agreed}, and answers {said} for a kernel of {answer['registers']} registers."
-    parts = [f"{limit['limit']} is {limit['driver']}, not {limit['model']}" for limit in wrong]
-    return f"The driver differs from the model: {'; '.join(parts)}."
 
 
 def _same(identity: Identity, gpu: DriverGpu) -> bool:
