@@ -114,7 +114,8 @@ def _gathered(
     """
     from gpuadvise.advisor.backends.machine_dumps import dump_files
     from gpuadvise.advisor.backends.user_files import kept_pipes
-    from gpuadvise.cli.fleet.gather import joined, judged_files, machines_of, matching
+    from gpuadvise.advisor.fleet.joined_files import joined, matching
+    from gpuadvise.cli.fleet.gather import judged_files, machines_of
 
     if measure and (files or cluster is None):
         raise BadInput(
