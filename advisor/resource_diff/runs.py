@@ -288,3 +288,41 @@ def why_cut(old: Run, new: Run) -> str | None:
             f"the new run lacks kernels that took {lost / total:.0%} of the old one's kernel time"
         )
     return None
+
+
+REGRESSIONS = (RunStatus.WORSE, RunStatus.SLOWER, RunStatus.MORE_CALLS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDiff:
+    """Two runs and what changed, the largest change of time first."""
+
+    old: Run
+    new: Run
+    changes: tuple[RunChange, ...]
+    slower: float = NOTICEABLE
+
+    @property
+    def regression(self) -> bool:
+        """Whether the whole takes longer, or a kernel does, or without times lost occupancy."""
+        times = self.step_times or (self.old.whole_seconds, self.new.whole_seconds)
+        longer = self.comparable and regressed(*times, max(times), self.slower)
+        return longer or any(change.status in REGRESSIONS for change in self.changes)
+
+    @property
+    def step_times(self) -> tuple[float, float] | None:
+        """The middle step of each run, which more or fewer steps do not change; None: not known."""
+        old, new = self.old.step_seconds, self.new.step_seconds
+        return None if old is None or new is None else (old, new)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the whole times are of the same work: spans, or sums with a kernel in both."""
+        spans = self.old.span_seconds is not None and self.new.span_seconds is not None
+        return spans or self.in_both
+
+    @property
+    def in_both(self) -> bool:
+        """Whether any kernel is in both runs."""
+        names = {kernel.name for kernel in self.old.kernels}
+        return any(kernel.name in names for kernel in self.new.kernels)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.memory.bandwidth import Band, band, is_gddr
+from gpuadvise.advisor.memory.traffic import causes, copy_causes
 from gpuadvise.advisor.quantity import (
     show_binary_rate,
-    show_bytes,
     show_number,
     show_rate,
     show_seconds,
     show_share,
 )
-from gpuadvise.advisor.transfers.copies import copy_seconds, latency_share
+from gpuadvise.advisor.transfers.copies import copy_seconds
 from gpuadvise.advisor.transfers.links import Link, default_link_model, host_link, nvlink
 from gpuadvise.cli.blocks import (
     Block,
@@ -34,86 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.memory.traffic import KernelTraffic, Peak, TypedCopy
     from gpuadvise.advisor.transfers.links import LinkModel
-    from gpuadvise.cli.bandwidth.request import KernelTraffic, Peak, TypedCopy
-
-
-# A launch and its first memory accesses take some microseconds; a kernel this short is mostly
-# that (a minimal kernel takes about 2 us on a H200).
-_SHORT = 10e-6
-
-
-def causes(device: Device | None, traffic: KernelTraffic, band: Band) -> list[str]:
-    """Return the likely causes of *band*, the ones that the numbers show first."""
-    return [*_shown(device, traffic, band), *_usual(band)]
-
-
-def _shown(device: Device | None, traffic: KernelTraffic, band: Band) -> Iterator[str]:
-    cache = device.l2_bytes if device else None
-    if cache and traffic.moved and traffic.moved <= cache:
-        yield (
-            f"The data fit the L2 cache of {show_bytes(cache)}: repeated runs measure the cache, "
-            "so use larger data."
-        )
-    if traffic.seconds and traffic.seconds < _SHORT and band is not Band.IMPOSSIBLE:
-        yield (
-            f"{show_seconds(traffic.seconds)} is little more than a launch takes: give the "
-            "kernel more work before judging it."
-        )
-
-
-def _usual(band: Band) -> Iterator[str]:
-    match band:
-        case Band.IMPOSSIBLE:
-            yield (
-                "More than memory can deliver: bytes counted twice, served by a cache, or GiB "
-                "taken for GB, or a time without synchronisation."
-            )
-        case Band.BAD | Band.POOR:
-            yield "Uncoalesced or misaligned accesses: see gpuadvise access."
-            yield "Too few bytes in flight: occupancy, or narrow words (try 16 bytes per load)."
-            yield "Another limit than memory: see gpuadvise roofline."
-        case Band.FAIR:
-            yield "Wider words or more independent loads per thread often close the rest."
-        case Band.GOOD:
-            pass
-
-
-# Of its time: a copy with more of it before the first byte moves is too small to show a rate.
-_MUCH_LATENCY = 0.2
-# Pageable copies differ from host to host: as slow as one within this factor.
-_AS_PAGEABLE = 1.5
-
-
-def _of_copy(copy: TypedCopy, model: LinkModel, band: Band) -> Iterator[str]:
-    """Yield why a copy is as fast as it is, the likeliest first."""
-    expected = copy_seconds(copy.bytes, model, copy.direction, pageable=copy.pageable)
-    kind = "pageable" if copy.pageable else "pinned"
-    yield (
-        f"A {kind} copy of {show_bytes(copy.bytes)} takes about {show_seconds(expected)} here"
-        f"{', as on the host of an H200' if copy.pageable else ''}."
-    )
-    if band is Band.IMPOSSIBLE:
-        yield "More than the link carries: a time without synchronisation, or another link."
-        return
-    if latency_share(copy.bytes, model, copy.direction) > _MUCH_LATENCY:
-        yield (
-            f"It is small: {show_seconds(model.copy_latency)} pass before the first byte moves. Join "
-            "small copies into one."
-        )
-    if band is Band.GOOD:
-        return
-    if copy.pageable:
-        yield "Pinned memory is copied at the rate of the link: cudaMallocHost, or pin_memory=True."
-        return
-    pageable = copy_seconds(copy.bytes, model, copy.direction, pageable=True)
-    if copy.seconds < _AS_PAGEABLE * pageable and pageable > expected:
-        yield (
-            f"Pageable memory takes {show_seconds(pageable)} or so: is it pinned (cudaMallocHost, "
-            "pin_memory=True)?"
-        )
-    yield "The link may run below its best: see gpuadvise device --telemetry, and doctor --load."
-    yield "Copies both ways at once, or of other GPUs behind the same switch, share a link."
 
 
 _TONES = {
@@ -154,7 +76,7 @@ class BandwidthCase:
         if self.band is None:
             return []
         if self.copy is not None:
-            return list(_of_copy(self.copy, self.model, self.band))
+            return list(copy_causes(self.copy, self.model, self.band))
         return causes(self.device, self.traffic, self.band)
 
     @property

@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.memory.traffic import KernelTraffic, device_peak, link_peak, typed_peak
 from gpuadvise.advisor.transfers.links import Link
 from gpuadvise.advisor.values import CopyAmount
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.bandwidth.answer import BandwidthCase, blocks, input_record, result
-from gpuadvise.cli.bandwidth.request import (
-    KernelTraffic,
-    device_peak,
-    link_peak,
-    traffic,
-    typed_copy,
-    typed_peak,
-)
+from gpuadvise.cli.bandwidth.request import traffic, typed_copy
 from gpuadvise.cli.calibration import NONE, ChosenCalibration, chosen_calibration
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import fails_over, fails_under
@@ -25,8 +19,8 @@ from gpuadvise.cli.options import GpuOptions, Share, Text, Whole, named, pick
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpuadvise.advisor.memory.traffic import Peak
     from gpuadvise.advisor.transfers.links import LinkModel
-    from gpuadvise.cli.bandwidth.request import Peak
 
 EXAMPLES = """\
   gpuadvise bandwidth --gpu h200

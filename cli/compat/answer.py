@@ -18,9 +18,15 @@ from gpuadvise.advisor.compatibility.fit import (
     made_by_newer,
 )
 from gpuadvise.advisor.compatibility.gencode import fix_for
+from gpuadvise.advisor.compatibility.rebuild import (
+    better_elsewhere,
+    has_all,
+    is_worth_building,
+    needed_by_all,
+)
 from gpuadvise.advisor.compatibility.releases import branch_for_cuda, last_driver, show
 from gpuadvise.advisor.compatibility.targets import number, virtual
-from gpuadvise.advisor.compatibility.verdict import is_lower_bound, judge, needed_cuda
+from gpuadvise.advisor.compatibility.verdict import is_lower_bound, judge
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
 from gpuadvise.cli import not_judged
@@ -40,7 +46,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.drivers import Driver
-    from gpuadvise.advisor.compatibility.explain import Alternative
     from gpuadvise.advisor.compatibility.releases import Version
     from gpuadvise.advisor.compatibility.survey import Holding, Survey
     from gpuadvise.advisor.compatibility.verdict import Verdict
@@ -119,7 +124,7 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
     verdict = judge(survey, gpu.capability, driver)
     at_best = judge(survey, gpu.capability)
     alternatives = alternatives_of(verdict)
-    needed = _needed(survey, gpu.capability, alternatives)
+    needed = needed_by_all(survey, gpu.capability, alternatives)
     stubs = " but empty images that compilers leave behind" if survey.unloadable else ""
     summary = (
         _NO_CODE.format(held.name, stubs)
@@ -135,7 +140,7 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
             "needed_driver": needed_fields(needed),
             "modules": counted(verdict),
             "kernels": kernel_fields(verdict),
-            "better_elsewhere": not _has_all(at_best) and _better_elsewhere(survey, at_best),
+            "better_elsewhere": not has_all(at_best) and better_elsewhere(survey, at_best),
             "alternatives": [
                 {
                     "cuda": str(alternative),
@@ -149,53 +154,8 @@ def file_result(held: Held, gpu: Device, driver: Driver | None) -> dict[str, Any
         "lower_bound": is_lower_bound(survey, gpu.capability),
         "files": files(verdict),
         "entries": [entry_fields(h, verdict, held.path) for h in survey.holdings],
-        "lacking": not held.empty and not _has_all(at_best) and _is_worth_building(survey, at_best),
+        "lacking": not held.empty and not has_all(at_best) and is_worth_building(survey, at_best),
     }
-
-
-def _is_worth_building(survey: Survey, verdict: Verdict) -> bool:
-    """Return whether another build can help.
-
-    Not where every module has code for this GPU that leaves kernels out, nor where every GPU lacks
-    kernels that others have.
-    """
-    if 0 < verdict.total == verdict.count(Outcome.RUNS):
-        return False
-    compiled = verdict.kernels.jit if verdict.kernels else verdict.count(Outcome.JIT)
-    return (
-        bool(compiled) or verdict.outcome is not Outcome.RUNS or _better_elsewhere(survey, verdict)
-    )
-
-
-def _better_elsewhere(survey: Survey, verdict: Verdict) -> bool:
-    """Return whether some GPU of the catalogue finds machine code where this one does not."""
-    gpus = {entry.device.capability for entry in entries()} - {verdict.gpu}
-    others = (judge(survey, gpu) for gpu in gpus)
-    if verdict.outcome is Outcome.RUNS:
-        return any(map(_has_all, others))
-    return any(other.outcome is Outcome.RUNS for other in others)
-
-
-def _needed(survey: Survey, gpu: Capability, alternatives: Sequence[Alternative]) -> Version | None:
-    """Return the oldest driver for all that *gpu* can use; of *alternatives* one is enough."""
-    parts = [
-        survey._replace(
-            loadable=tuple(
-                loadable for loadable in survey.loadable if loadable.path in alternative.paths
-            )
-        )
-        for alternative in alternatives
-    ] or [survey]
-    known = [needs for part in parts if (needs := needed_cuda(part, gpu)) is not None]
-    return min(known, default=None)
-
-
-def _has_all(verdict: Verdict) -> bool:
-    """Return whether nothing is to be built: one of several alternatives is enough."""
-    alternatives = alternatives_of(verdict)
-    return verdict.complete or any(
-        alternative.outcome is Outcome.RUNS for alternative in alternatives
-    )
 
 
 def _kernels_of(answers: Sequence[Mapping[str, Any]]) -> dict[str, int] | None:

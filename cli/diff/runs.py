@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -15,8 +14,8 @@ from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.resource_diff.runs import (
     NOTICEABLE,
     Run,
+    RunDiff,
     RunStatus,
-    regressed,
     run_changes,
     run_of_profiles,
     run_of_timelines,
@@ -60,41 +59,6 @@ _REGRESSIONS = {
     RunStatus.SLOWER: "became slower",
     RunStatus.MORE_CALLS: "took longer in more calls",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDiff:
-    """Two runs and what changed, the largest change of time first."""
-
-    old: Run
-    new: Run
-    changes: tuple[RunChange, ...]
-    slower: float = NOTICEABLE
-
-    @property
-    def regression(self) -> bool:
-        """Whether the whole takes longer, or a kernel does, or without times lost occupancy."""
-        times = self.step_times or (self.old.whole_seconds, self.new.whole_seconds)
-        longer = self.comparable and regressed(*times, max(times), self.slower)
-        return longer or any(change.status in _REGRESSIONS for change in self.changes)
-
-    @property
-    def step_times(self) -> tuple[float, float] | None:
-        """The middle step of each run, which more or fewer steps do not change; None: not known."""
-        old, new = self.old.step_seconds, self.new.step_seconds
-        return None if old is None or new is None else (old, new)
-
-    @property
-    def comparable(self) -> bool:
-        """Whether the whole times are of the same work: spans, or sums with a kernel in both."""
-        spans = self.old.span_seconds is not None and self.new.span_seconds is not None
-        return spans or self.in_both
-
-    @property
-    def in_both(self) -> bool:
-        """Whether any kernel is in both runs."""
-        names = {kernel.name for kernel in self.old.kernels}
-        return any(kernel.name in names for kernel in self.new.kernels)
 
 
 def are_runs(old: str, new: str) -> bool:

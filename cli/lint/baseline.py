@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import quoted
+from gpuadvise.advisor.source.known_diagnostics import KnownDiagnostics, key_of, plain_path
 from gpuadvise.cli.lint.gather import STDIN, linted_source
 
 if TYPE_CHECKING:
@@ -17,64 +17,18 @@ if TYPE_CHECKING:
     from gpuadvise.cli.lint.file_rules import FileRules
     from gpuadvise.cli.lint.gather import SourceFile
 
-Key: TypeAlias = tuple[str, str, str | None]  # rule, file, kernel
-
-
-@dataclass(slots=True)
-class Baseline:
-    """How often each finding was there: in these words, and in any words."""
-
-    texts: Counter[tuple[Key, str]] = field(default_factory=Counter)
-    counts: Counter[Key] = field(default_factory=Counter)
-
-    def add(self, key: Key, text: str) -> None:
-        """Add a finding about *text* of the source."""
-        self.texts[key, text] += 1
-        self.counts[key] += 1
-
-    def new_among(self, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """Return those that were not there before, in their order.
-
-        Lines move, so they do not count. A finding about the same text is the old one; where a
-        rule speaks of a function no more often than before, an edited line is no new fault.
-        """
-        others = []
-        for diagnostic in diagnostics:
-            key = _key(diagnostic)
-            if self.texts[key, diagnostic.seen] > 0:
-                self.texts[key, diagnostic.seen] -= 1
-                self.counts[key] -= 1
-            else:
-                others.append(diagnostic)
-        new = []
-        for diagnostic in others:
-            key = _key(diagnostic)
-            if self.counts[key] > 0:
-                self.counts[key] -= 1
-            else:
-                new.append(diagnostic)
-        return tuple(new)
-
-
-def _key(diagnostic: Diagnostic) -> Key:
-    return diagnostic.rule, _path(diagnostic.file), diagnostic.kernel
-
-
-def _path(file: str) -> str:
-    return file.replace("\\", "/").removeprefix("./")
-
 
 def without_saved(read: Iterable[SourceFile], path: str) -> list[SourceFile]:
     """Return *read* with the findings that the saved answer *path* does not have; raises BadInput."""
     from gpuadvise.cli.saved_answer import saved_answer
 
     answer = saved_answer(path, command="lint", option="--baseline")
-    known = Baseline()
+    known = KnownDiagnostics()
     try:
         for finding in answer["findings"]:
             place = finding["location"]
             known.add(
-                (str(finding["rule"]), _path(place["file"]), place["kernel"]),
+                (str(finding["rule"]), plain_path(place["file"]), place["kernel"]),
                 str(finding["evidence"][0]["value"]),
             )
     except (KeyError, TypeError, AttributeError, IndexError):
@@ -97,10 +51,10 @@ def without_committed(
     for source in read:
         if source.path == STDIN:
             raise BadInput("--since compares files with a commit, and standard input is none.")
-        known, before = Baseline(), content_in(commit, source.path)
+        known, before = KnownDiagnostics(), content_in(commit, source.path)
         if before is not None:
             for diagnostic in _diagnostics(source, before, rules):
-                known.add(_key(diagnostic), diagnostic.seen)
+                known.add(key_of(diagnostic), diagnostic.seen)
         left.append(_with_new(source, known))
     return left
 
@@ -122,7 +76,7 @@ def _diagnostics(source: SourceFile, before: bytes, rules: FileRules) -> tuple[D
     return old.linted.diagnostics
 
 
-def _with_new(source: SourceFile, known: Baseline) -> SourceFile:
+def _with_new(source: SourceFile, known: KnownDiagnostics) -> SourceFile:
     new = known.new_among(source.linted.diagnostics)
     count = len(source.linted.diagnostics) - len(new)
     return replace(source, linted=replace(source.linted, diagnostics=new), known=count)

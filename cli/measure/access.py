@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.measure.access import AccessTiming, measure_access, patterns
-from gpuadvise.advisor.memory.coalescing import coalesce
-from gpuadvise.advisor.memory.pattern import strided
+from gpuadvise.advisor.backends.measure.access import (
+    AccessTiming,
+    expected_efficiency,
+    measure_access,
+    patterns,
+)
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
 from gpuadvise.cli.measure.subject import (
@@ -60,12 +63,6 @@ def _row(access: AccessTiming, accesses: Sequence[AccessTiming], device: Device)
         "expected": expected,
         "ratio": efficiency / expected,
     }
-
-
-def expected_efficiency(access: AccessTiming, device: Device) -> float:
-    """Return used / moved bytes of a warp whose neighbours share the sectors at its ends."""
-    word, stride = access.pattern.word, access.pattern.stride
-    return coalesce(strided(word, stride_bytes=stride * word), device.capability).efficiency
 
 
 def _blocks(accesses: Sequence[AccessTiming], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:

@@ -10,10 +10,10 @@ from gpuadvise.advisor.backends.measure.copies import (
     SIZES,
     Copy,
     CopyKind,
+    expected_rate,
     measure_copies,
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
-from gpuadvise.advisor.transfers.links import default_link_model
 from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, LabelledFacts, Table, header
 from gpuadvise.cli.measure.subject import (
     Measured,
@@ -62,25 +62,6 @@ def _row(copy: Copy, device: Device) -> dict[str, Any]:
         "expected": expected,
         "ratio": copy.rate / expected if expected else None,
     }
-
-
-def expected_rate(copy: Copy, device: Device) -> float | None:
-    """Return bytes/s that the link model of an unmeasured machine, or the memory, promises.
-
-    Pageable copies depend on the host alone: None.
-    """
-    model = default_link_model(device)
-    match copy.kind:
-        case CopyKind.PINNED_H2D:
-            return copy.bytes / (model.copy_latency + copy.bytes / model.h2d_rate)
-        case CopyKind.PINNED_D2H:
-            return copy.bytes / (model.copy_latency + copy.bytes / model.d2h_rate)
-        case CopyKind.PINNED_BOTH:
-            lag = model.copy_latency + model.duplex_latency
-            return copy.moved / (lag + copy.bytes / model.h2d_rate * model.duplex_slowdown)
-        case CopyKind.D2D if device.memory_bandwidth:
-            return copy.moved / (model.kernel_latency + copy.moved / device.memory_bandwidth)
-    return None
 
 
 def _blocks(

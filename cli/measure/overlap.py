@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.overlap import (
-    GRANULARITY,
     MIXES,
     QUICK_MIXES,
     QUICK_STREAMS,
     STREAMS,
     Staged,
+    in_place,
     measure_overlap,
+    predicted_seconds,
 )
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.links import default_link_model
-from gpuadvise.advisor.transfers.overlap import stage
-from gpuadvise.advisor.transfers.pipeline import StagedWork
 from gpuadvise.cli.blocks import Block, Cell, Line, Table, Tone, header
 from gpuadvise.cli.measure.subject import Measured, Subject, sample_fields, spread_cells
 
@@ -54,37 +52,9 @@ def _calibrated(session: Session, quick: bool) -> LinkModel:
     return calibrated(session, list(measure_copies(session, quick=quick)))
 
 
-def predicted_seconds(staged: Staged, model: LinkModel) -> float:
-    """Return what the overlap model says of *staged*, its kernel's time and costs as measured."""
-    mix, parts = staged.mix, staged.parts
-    work = StagedWork(
-        kernel_seconds=parts.kernel.median,
-        h2d_bytes=mix.bytes,
-        d2h_bytes=mix.bytes if mix.copy_back else 0,
-    )
-    here = replace(model, copy_cost=staged.issue_cost, launch_cost=staged.issue_cost)
-    return stage(work, here, staged.streams, granularity=GRANULARITY).seconds
-
-
-def _in_place(model: LinkModel, staged: Staged) -> LinkModel:
-    """Return *model* with the rates that the copies of *staged* alone had in the same rounds."""
-    size, parts = staged.mix.bytes, staged.parts
-    model = replace(model, h2d_rate=_rate(size, parts.h2d.median, model.copy_latency))
-    if parts.d2h is None or parts.both is None:
-        return model
-    model = replace(model, d2h_rate=_rate(size, parts.d2h.median, model.copy_latency))
-    fixed = parts.pieces * (model.copy_latency + model.duplex_latency)
-    slowdown = (parts.both.median - fixed) * min(model.h2d_rate, model.d2h_rate) / size
-    return replace(model, duplex_slowdown=max(1.0, slowdown))
-
-
-def _rate(size: int, seconds: float, latency: float) -> float:
-    return size / max(seconds - latency, seconds / 2)
-
-
 def _row(staged: Staged, model: LinkModel) -> dict[str, Any]:
     parts = staged.parts
-    expected = predicted_seconds(staged, _in_place(model, staged))
+    expected = predicted_seconds(staged, in_place(model, staged))
     return {
         "mix": staged.mix.name,
         "bytes": staged.mix.bytes,

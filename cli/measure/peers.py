@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.backends.measure.peers import PeerCopy, copies, gpus, measure_peers
+from gpuadvise.advisor.backends.measure.peers import (
+    PeerCopy,
+    copies,
+    expected_rate,
+    gpus,
+    measure_peers,
+)
 from gpuadvise.advisor.quantity import show_bytes, show_rate
-from gpuadvise.advisor.transfers.links import host_link, nvlink
 from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
 from gpuadvise.cli.measure.subject import (
     Measured,
@@ -51,19 +56,6 @@ def _row(pair: PeerCopy, device: Device) -> dict[str, Any]:
         "expected": expected,
         "ratio": pair.rate / expected if expected else None,
     }
-
-
-def expected_rate(pair: PeerCopy, device: Device) -> float | None:
-    """Return bytes/s that the link between two GPUs such as *device* promises.
-
-    Atomic operations between GPUs take NVLink; without them copies take PCIe. Without peer access
-    the host's memory decides, which nothing here knows: None.
-    """
-    if not pair.access:
-        return None
-    rate = device.nvlink_bandwidth if pair.atomics else None
-    link = nvlink(rate) if rate else host_link(device)
-    return link.attainable * (2 if pair.both else 1) if link else None
 
 
 def _blocks(pairs: Sequence[PeerCopy], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:

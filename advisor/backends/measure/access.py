@@ -7,11 +7,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORDS_PER_THREAD, Kernels
+from gpuadvise.advisor.memory.coalescing import coalesce
+from gpuadvise.advisor.memory.pattern import strided
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.backends.measure.session import DeviceProperties, Session
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.measurement import Sample
 
 STRIDES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -99,3 +102,9 @@ def measure_access(session: Session, *, quick: bool = False) -> Iterator[AccessT
             )  # fmt: skip
             seconds = session.timed(launch, [stream], _QUICK_REPEATS if quick else _REPEATS)
             yield AccessTiming(pattern=pattern, moved=pattern.word * count, seconds=seconds)
+
+
+def expected_efficiency(access: AccessTiming, device: Device) -> float:
+    """Return used / moved bytes of a warp whose neighbours share the sectors at its ends."""
+    word, stride = access.pattern.word, access.pattern.stride
+    return coalesce(strided(word, stride_bytes=stride * word), device.capability).efficiency

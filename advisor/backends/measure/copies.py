@@ -11,11 +11,13 @@ from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.session import fill
 from gpuadvise.advisor.backends.measure.timing import WARM_UPS
 from gpuadvise.advisor.measurement import Sample, sample
+from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.backends.measure.session import Session
+    from gpuadvise.advisor.device import Device
 
 KIB = 1024
 SIZES = tuple(KIB * 4**power for power in range(11))  # 1 KiB to 1 GiB
@@ -126,3 +128,22 @@ def _wall(copy: Callable[[], None], n: int) -> Sample:
 
 def _copy(kind: CopyKind, size: int, ways: int, seconds: Sample) -> Copy:
     return Copy(kind=kind, bytes=size, moved=ways * size, seconds=seconds)
+
+
+def expected_rate(copy: Copy, device: Device) -> float | None:
+    """Return bytes/s that the link model of an unmeasured machine, or the memory, promises.
+
+    Pageable copies depend on the host alone: None.
+    """
+    model = default_link_model(device)
+    match copy.kind:
+        case CopyKind.PINNED_H2D:
+            return copy.bytes / (model.copy_latency + copy.bytes / model.h2d_rate)
+        case CopyKind.PINNED_D2H:
+            return copy.bytes / (model.copy_latency + copy.bytes / model.d2h_rate)
+        case CopyKind.PINNED_BOTH:
+            lag = model.copy_latency + model.duplex_latency
+            return copy.moved / (lag + copy.bytes / model.h2d_rate * model.duplex_slowdown)
+        case CopyKind.D2D if device.memory_bandwidth:
+            return copy.moved / (model.kernel_latency + copy.moved / device.memory_bandwidth)
+    return None

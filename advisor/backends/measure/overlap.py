@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.calls import call
 from gpuadvise.advisor.backends.measure.kernels import THREADS, WORK_WORD, Kernels
 from gpuadvise.advisor.backends.measure.timing import by_clock, in_turns
+from gpuadvise.advisor.transfers.overlap import stage
+from gpuadvise.advisor.transfers.pipeline import StagedWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.measure.session import Session
     from gpuadvise.advisor.backends.measure.timing import Trial
     from gpuadvise.advisor.measurement import Sample
+    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 STREAMS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
@@ -220,3 +223,31 @@ class _Job:
 def _issue(operations: Sequence[Callable[[], None]]) -> None:
     for operation in operations:
         operation()
+
+
+def predicted_seconds(staged: Staged, model: LinkModel) -> float:
+    """Return what the overlap model says of *staged*, its kernel's time and costs as measured."""
+    mix, parts = staged.mix, staged.parts
+    work = StagedWork(
+        kernel_seconds=parts.kernel.median,
+        h2d_bytes=mix.bytes,
+        d2h_bytes=mix.bytes if mix.copy_back else 0,
+    )
+    here = replace(model, copy_cost=staged.issue_cost, launch_cost=staged.issue_cost)
+    return stage(work, here, staged.streams, granularity=GRANULARITY).seconds
+
+
+def in_place(model: LinkModel, staged: Staged) -> LinkModel:
+    """Return *model* with the rates that the copies of *staged* alone had in the same rounds."""
+    size, parts = staged.mix.bytes, staged.parts
+    model = replace(model, h2d_rate=_rate(size, parts.h2d.median, model.copy_latency))
+    if parts.d2h is None or parts.both is None:
+        return model
+    model = replace(model, d2h_rate=_rate(size, parts.d2h.median, model.copy_latency))
+    fixed = parts.pieces * (model.copy_latency + model.duplex_latency)
+    slowdown = (parts.both.median - fixed) * min(model.h2d_rate, model.d2h_rate) / size
+    return replace(model, duplex_slowdown=max(1.0, slowdown))
+
+
+def _rate(size: int, seconds: float, latency: float) -> float:
+    return size / max(seconds - latency, seconds / 2)

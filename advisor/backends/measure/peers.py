@@ -13,10 +13,12 @@ from gpuadvise.advisor.backends.measure.calls import DriverFault, call, driver
 from gpuadvise.advisor.backends.measure.session import Session
 from gpuadvise.advisor.backends.measure.timing import in_turns
 from gpuadvise.advisor.errors import Unavailable
+from gpuadvise.advisor.transfers.links import host_link, nvlink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.measurement import Sample
 
 _BYTES = 1 << 30
@@ -189,3 +191,16 @@ def _wait(*ends: _End) -> None:
     for end in ends:
         end.session.use()
         call("cuStreamSynchronize", end.stream)
+
+
+def expected_rate(pair: PeerCopy, device: Device) -> float | None:
+    """Return bytes/s that the link between two GPUs such as *device* promises.
+
+    Atomic operations between GPUs take NVLink; without them copies take PCIe. Without peer access
+    the host's memory decides, which nothing here knows: None.
+    """
+    if not pair.access:
+        return None
+    rate = device.nvlink_bandwidth if pair.atomics else None
+    link = nvlink(rate) if rate else host_link(device)
+    return link.attainable * (2 if pair.both else 1) if link else None
