@@ -31,11 +31,11 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.error_texts import error_texts
 from gpuadvise.cli.explain.glossary import korean_terms, term_named, terms
 from gpuadvise.cli.learn.command import TUTORIALS
-from gpuadvise.cli.rules.explain import explain, needs_of
 from gpuadvise.cli.rules.text import code_of
 from gpuadvise.cli.skill.command import WHEN
 from gpuadvise.cli.typer_private import completion_script
 from gpuadvise.rules.deciding import numbers_of
+from gpuadvise.rules.explanation import explain, needs_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.guide.device_state.xid_errors import ACTIONS
 from gpuadvise.rules.model import Priority, Topic
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.thresholds import Row
-    from gpuadvise.cli.rules.explain import Explanation, Shown
+    from gpuadvise.rules.explanation import Explanation, Shown
     from gpuadvise.rules.model import Rule
 
 DOCS = Path(__file__).parent

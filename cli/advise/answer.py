@@ -15,6 +15,7 @@ from gpuadvise.advisor.facts.counters import CounterGroup
 from gpuadvise.advisor.facts.limit_words import limit_object, limit_sentence, unit_words
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_seconds, show_share
+from gpuadvise.advisor.short_names import shortened
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Heading, Line, Tone, left_out
@@ -22,7 +23,6 @@ from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
-from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.coverage import coverage_of, nothing_found, wanted_profile
 from gpuadvise.rules.expectation import exponents_of
 from gpuadvise.rules.judge import count_at_or_above, met_note, shares
@@ -533,7 +533,7 @@ def _kernels(advised: AdviceReports, findings: Sequence[Finding]) -> list[str | 
 
 
 def _shortened(advised: AdviceReports, names: Sequence[str]) -> Sequence[str]:
-    return names if advised.everything else kernel_names.shortened(names, _SHORT)
+    return names if advised.everything else shortened(names, _SHORT)
 
 
 class _Shapes:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.limit_words import limit_sentence
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Cell, Line, Table, header
-from gpuadvise.cli.render import kernel_names
 from gpuadvise.rules.ledger import UNPROFILED, BoundClass, ledger
 from gpuadvise.rules.model import Priority
 
@@ -197,7 +197,7 @@ def _blocks(
     yield from map(Line, verdicts)
     kernels = result["kernels"][:most]
     names = [row["name"] or "(the kernel)" for row in kernels]
-    shown = kernel_names.shortened(names, _LONGEST_NAME)
+    shown = shortened(names, _LONGEST_NAME)
     if kernels:
         rows = (_cells(name, row) for name, row in zip(shown, kernels, strict=True))
         yield Table(_COLUMNS, tuple(rows))
@@ -253,7 +253,7 @@ def _short(question: Mapping[str, str | None]) -> str:
 
 def _action_words(action: Mapping[str, Any]) -> str:
     name = action["kernel"]
-    of = kernel_names.shortened([name], _LONGEST_NAME)[0] if name else "the run"
+    of = shortened([name], _LONGEST_NAME)[0] if name else "the run"
     gains = [
         f"about {action['expected']:.3g}x" if action["expected"] else "",
         f"at most {action['upper_bound']:.3g}x" if (action["upper_bound"] or 1) > 1 else "",

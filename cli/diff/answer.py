@@ -194,9 +194,10 @@ def _pictures(records: Sequence[Record]) -> list[Picture]:
     ]
     if not changed:
         return []
-    from gpuadvise.cli.render import kernel_names, svg
+    from gpuadvise.advisor.short_names import shortened
+    from gpuadvise.cli.render import svg
 
-    names = kernel_names.shortened([called(record) for record in changed[:_MOST_BARS]])
+    names = shortened([called(record) for record in changed[:_MOST_BARS]])
     pairs = [
         svg.Pair(
             name,

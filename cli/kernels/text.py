@@ -13,6 +13,7 @@ from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.advisor.quantity import show_bytes, show_share
+from gpuadvise.advisor.short_names import shortened
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header, left_out
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
@@ -71,7 +72,7 @@ def _table(listed: list[Record]) -> Table:
     at = [column.below for column in columns].index(True)
 
     def named(longest: int) -> tuple[tuple[Cell, ...], ...]:
-        short = map(Cell, kernel_names.shortened(names, longest))
+        short = map(Cell, shortened(names, longest))
         cells = ((*row[:at], name, *row[at + 1 :]) for row, name in zip(rows, short, strict=True))
         return _folded(cells, at)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.occupancy.case import examined
 from gpuadvise.advisor.occupancy.record import record, step_record, waves_record
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.formats import Format
-from gpuadvise.cli.occupancy.evaluate import examined
 from gpuadvise.cli.occupancy.request import echo, flat, question, question_with_block
 from gpuadvise.cli.options import flag
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
+    from gpuadvise.advisor.occupancy.case import OccupancyCase
     from gpuadvise.advisor.occupancy.clusters import Clusters
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.occupancy.command import OccupancyRequest
-    from gpuadvise.cli.occupancy.evaluate import OccupancyCase
     from gpuadvise.cli.render.svg import Picture
 
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
+    from gpuadvise.advisor.occupancy.case import LaunchRequest
     from gpuadvise.advisor.occupancy.tiers import Tier
     from gpuadvise.cli.occupancy.command import OccupancyRequest
-    from gpuadvise.cli.occupancy.request import LaunchRequest
 
 # More launches are a slip of the keyboard: their CSV would take gigabytes.
 _MOST_LAUNCHES = 100_000_000

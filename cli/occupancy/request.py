@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.occupancy.case import LaunchRequest
 from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
 from gpuadvise.advisor.values import LARGEST_LAUNCH
 from gpuadvise.cli.options import OPTIONS, named
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gpuadvise.advisor.limits import Limits
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRequest:
-    """A launch, and B of ``__launch_bounds__(T, B)`` (T is the launch's ``max_threads``)."""
-
-    launch: Launch
-    min_blocks: int | None = None
-    elements: int | None = None
-    chosen_block: bool = False  # the block size was not given
 
 
 def question(texts: Mapping[str, str | None], label: Callable[[str], str]) -> LaunchRequest:

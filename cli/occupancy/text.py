@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from gpuadvise.advisor.limits import SharedMode
 from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.model import most_blocks
+from gpuadvise.advisor.occupancy.case import capacities, needs
 from gpuadvise.advisor.occupancy.next_steps import Knob
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.case import OccupancyCase
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.next_steps import NextStep
-    from gpuadvise.cli.occupancy.evaluate import OccupancyCase
 
 
 NOUNS = {
@@ -391,31 +391,6 @@ def _limits(occupancy: Occupancy) -> Table:
         last = (Cell(_count(blocks), tone), Cell("< limit" if limits else "", tone))
         rows.append((*map(Cell, texts), *last))
     return Table(COLUMNS, tuple(rows))
-
-
-def needs(occupancy: Occupancy) -> dict[Resource, int | None]:
-    """Return what one block takes of each resource; bytes for shared memory."""
-    values = (
-        occupancy.warps_per_block,
-        1,
-        occupancy.registers_per_block,
-        occupancy.shared_memory_per_block,
-        occupancy.launch.barriers,
-    )
-    return dict(zip(occupancy.limits, values, strict=True))
-
-
-def capacities(occupancy: Occupancy) -> dict[Resource, int | None]:
-    """Return what one SM has of each resource, as this kernel finds it."""
-    hardware = occupancy.hardware
-    values = (
-        hardware.max_warps_per_sm,
-        most_blocks(hardware, occupancy.launch),
-        hardware.registers_per_sm,
-        occupancy.carveout_bytes,
-        hardware.barriers_per_sm,
-    )
-    return dict(zip(occupancy.limits, values, strict=True))
 
 
 def _count(value: int | None, resource: Resource | None = None) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_flops, show_number, show_rate, show_share
+from gpuadvise.advisor.short_names import shortened
 from gpuadvise.cli.blocks import Drawing
 from gpuadvise.cli.render import svg
-from gpuadvise.cli.render.kernel_names import shortened
 from gpuadvise.cli.render.picture import literal
 
 if TYPE_CHECKING:

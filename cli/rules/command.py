@@ -10,8 +10,8 @@ from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.options import pick
 from gpuadvise.cli.parameters import argument
-from gpuadvise.cli.rules.explain import explain
 from gpuadvise.cli.rules.text import full, list_blocks, rule_blocks, summary
+from gpuadvise.rules.explanation import explain
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import rule_named, selected

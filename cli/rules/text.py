@@ -11,9 +11,9 @@ from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone, header
 from gpuadvise.cli.findings import finding_object
-from gpuadvise.cli.rules.explain import Explanation, Shown, needs_of
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.expectation import exponents_of
+from gpuadvise.rules.explanation import Explanation, Shown, needs_of
 from gpuadvise.rules.model import Family, Priority, Topic
 from gpuadvise.rules.source import CUDA_RULES, PYTHON_RULES, cuda_check, python_check
 from gpuadvise.rules.source.model import BeforeAfter

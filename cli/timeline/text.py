@@ -13,6 +13,7 @@ from gpuadvise.advisor.quantity import (
     show_seconds,
     show_share,
 )
+from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.steps import PARTS, StepSource
@@ -31,7 +32,7 @@ from gpuadvise.cli.blocks import (
     left_out,
 )
 from gpuadvise.cli.devices import device_line
-from gpuadvise.cli.render.kernel_names import fitting, room, shortened
+from gpuadvise.cli.render.kernel_names import fitting, room
 from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks
 
 if TYPE_CHECKING:

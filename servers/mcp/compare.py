@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import gpuadvise
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.short_names import shortened
 from gpuadvise.cli.blocks import Cell, Column, Line, Table
-from gpuadvise.cli.render import kernel_names, markdown
+from gpuadvise.cli.render import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,7 +36,7 @@ def compared(before: str, after: str, *, rows: int) -> str:
     old, new = _times(before), _times(after)
     total_old, total_new = _sum(old.values()), _sum(new.values())
     names = sorted({*old, *new}, key=lambda name: -abs(_seconds(new, name) - _seconds(old, name)))
-    shown = kernel_names.shortened(names[:rows], _LONGEST_NAME)
+    shown = shortened(names[:rows], _LONGEST_NAME)
     cells = (
         _row(text, old.get(name), new.get(name))
         for text, name in zip(shown, names[:rows], strict=True)

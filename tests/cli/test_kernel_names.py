@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.cli.render.kernel_names import LONGEST, fitting, shortened
+from gpuadvise.advisor.short_names import LONGEST, shortened
+from gpuadvise.cli.render.kernel_names import fitting
 
 ELEMENTWISE = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<{0}>, "

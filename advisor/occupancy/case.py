@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.occupancy.block_sizes import suggest_block
 from gpuadvise.advisor.occupancy.carveout import carveout
 from gpuadvise.advisor.occupancy.headroom import headroom
-from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.occupancy.model import most_blocks, occupancy
 from gpuadvise.advisor.occupancy.next_steps import next_steps
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.occupancy.answer import Occupancy
+    from gpuadvise.advisor.occupancy.answer import Occupancy, Resource
     from gpuadvise.advisor.occupancy.block_sizes import Suggestion
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
     from gpuadvise.advisor.occupancy.carveout import Carveout
@@ -21,8 +22,18 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.occupancy.fixes import LaunchFix
     from gpuadvise.advisor.occupancy.grid import Waves
     from gpuadvise.advisor.occupancy.headroom import Headroom
+    from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.advisor.occupancy.next_steps import NextStep
-    from gpuadvise.cli.occupancy.request import LaunchRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRequest:
+    """A launch, and B of ``__launch_bounds__(T, B)`` (T is the launch's ``max_threads``)."""
+
+    launch: Launch
+    min_blocks: int | None = None
+    elements: int | None = None
+    chosen_block: bool = False  # the block size was not given
 
 
 class OccupancyCase(NamedTuple):  # made at every start, in an eighth of a dataclass's time
@@ -99,3 +110,28 @@ def _clusters(device: Device, occupancy: Occupancy) -> Clusters | None:
     from gpuadvise.advisor.occupancy.clusters import resident_clusters
 
     return resident_clusters(occupancy.blocks_per_sm, occupancy.launch.cluster_size, device)
+
+
+def needs(occupancy: Occupancy) -> dict[Resource, int | None]:
+    """Return what one block takes of each resource; bytes for shared memory."""
+    values = (
+        occupancy.warps_per_block,
+        1,
+        occupancy.registers_per_block,
+        occupancy.shared_memory_per_block,
+        occupancy.launch.barriers,
+    )
+    return dict(zip(occupancy.limits, values, strict=True))
+
+
+def capacities(occupancy: Occupancy) -> dict[Resource, int | None]:
+    """Return what one SM has of each resource, as this kernel finds it."""
+    hardware = occupancy.hardware
+    values = (
+        hardware.max_warps_per_sm,
+        most_blocks(hardware, occupancy.launch),
+        hardware.registers_per_sm,
+        occupancy.carveout_bytes,
+        hardware.barriers_per_sm,
+    )
+    return dict(zip(occupancy.limits, values, strict=True))
