@@ -9,17 +9,7 @@ from gpuadvise.cli.advise.evaluate import Call, advise
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.formats import Format, Output
-from gpuadvise.cli.options import (
-    Cc,
-    EngineOptions,
-    Get,
-    Gpu,
-    Live,
-    Snapshot,
-    Text,
-    Whole,
-    pick,
-)
+from gpuadvise.cli.options import Cc, EngineOptions, Get, Gpu, Live, Snapshot, Text, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 Texts = list[str] | None

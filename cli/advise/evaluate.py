@@ -26,13 +26,7 @@ from gpuadvise.cli.not_judged import of_tests
 from gpuadvise.cli.options import EngineOptions
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.judge import (
-    Judge,
-    check_threshold_reachable,
-    ranked,
-    said_once,
-    shares,
-)
+from gpuadvise.rules.judge import Judge, check_threshold_reachable, ranked, said_once, shares
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:

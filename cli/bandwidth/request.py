@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.memory.traffic import KernelTraffic, TypedCopy
 from gpuadvise.advisor.prose import quoted
-from gpuadvise.advisor.quantity import (
-    LARGEST_BYTES,
-)
+from gpuadvise.advisor.quantity import LARGEST_BYTES
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.cli import options
 

@@ -16,12 +16,7 @@ from gpuadvise.advisor.backends.machine_dumps import DumpFile, Unread, contents
 from gpuadvise.advisor.engines.engine import Lost
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.fleet.joined_files import JudgedFile
-from gpuadvise.advisor.fleet.machine import (
-    CopyRate,
-    FleetFinding,
-    FleetMachine,
-    fleet_machine,
-)
+from gpuadvise.advisor.fleet.machine import CopyRate, FleetFinding, FleetMachine, fleet_machine
 from gpuadvise.advisor.fleet.timestamps import taken_at
 from gpuadvise.advisor.prose import capitalized
 

@@ -17,12 +17,7 @@ from gpuadvise.advisor.latency import (
 )
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import (
-    show_bytes,
-    show_rate,
-    show_seconds,
-    show_share,
-)
+from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds, show_share
 from gpuadvise.advisor.values import integer, seconds, whole
 from gpuadvise.cli.blocks import Block, Cell, Fact, LabelledFacts, Line, Tone
 from gpuadvise.cli.devices import device_line

@@ -12,13 +12,7 @@ from gpuadvise.advisor.backends.measure.access import (
 )
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
-from gpuadvise.cli.measure.subject import (
-    Measured,
-    Subject,
-    ratio_cell,
-    sample_fields,
-    spread_cells,
-)
+from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

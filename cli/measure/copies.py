@@ -15,13 +15,7 @@ from gpuadvise.advisor.backends.measure.copies import (
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, LabelledFacts, Table, header
-from gpuadvise.cli.measure.subject import (
-    Measured,
-    Subject,
-    ratio_cell,
-    sample_fields,
-    spread_cells,
-)
+from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

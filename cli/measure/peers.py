@@ -13,13 +13,7 @@ from gpuadvise.advisor.backends.measure.peers import (
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate
 from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
-from gpuadvise.cli.measure.subject import (
-    Measured,
-    Subject,
-    ratio_cell,
-    sample_fields,
-    spread_cells,
-)
+from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

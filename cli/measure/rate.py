@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.backends.measure.rate import TYPES, Rate, measure_rates
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Block, Cell, Table, header
-from gpuadvise.cli.measure.subject import (
-    Measured,
-    Subject,
-    ratio_cell,
-    sample_fields,
-    spread_cells,
-)
+from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

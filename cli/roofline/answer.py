@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.peaks import all_peaks
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.quantity import (
-    show_flops,
-    show_number,
-    show_rate,
-    show_seconds,
-    show_share,
-)
+from gpuadvise.advisor.quantity import show_flops, show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.roofline import Bound, ridge_point
 from gpuadvise.cli.blocks import (
     Block,

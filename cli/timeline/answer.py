@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.steps import Step, Steps
-    from gpuadvise.advisor.timelines.timeline import (
-        HostCalls,
-        Timeline,
-        TracedCopies,
-        TracedKernel,
-    )
+    from gpuadvise.advisor.timelines.timeline import HostCalls, Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
     from gpuadvise.cli.timeline.request import TimelineRequest
 

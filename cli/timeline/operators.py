@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import (
-    show_bytes,
-    show_flops,
-    show_rate,
-    show_seconds,
-    show_share,
-)
+from gpuadvise.advisor.quantity import show_bytes, show_flops, show_rate, show_seconds, show_share
 from gpuadvise.advisor.timelines.operator_roof import share_of_roof
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header, left_out
 
