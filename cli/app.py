@@ -143,7 +143,8 @@ class _Command(_TextCommand, TyperCommand):
         if not ctx.resilient_parsing and ctx.allow_interspersed_args:
             args, notes = current(self.name or "", args)
             note(*notes)
-            if _asks_for_fields(args) and any(p.name == "get" for p in self.params):
+            lists = ("--get", "list") in pairwise(args) or "--get=list" in args
+            if lists and any(p.name == "get" for p in self.params):
                 _show_fields(self.name or "")
                 ctx.exit()
             self._note_second_gpu(args)
@@ -191,10 +192,6 @@ def _write_columns(formatter: HelpFormatter, sections: dict[str, list[tuple[str,
 
 
 _LONGEST_NAME = 30
-
-
-def _asks_for_fields(args: list[str]) -> bool:
-    return ("--get", "list") in pairwise(args) or "--get=list" in args
 
 
 def _show_fields(name: str) -> None:
@@ -337,7 +334,8 @@ def _for_typer(parameter: inspect.Parameter, *, read: bool) -> inspect.Parameter
     kind, *described = get_args(parameter.annotation) or (None,)
     if read:
         kind = str if parameter.default is inspect.Parameter.empty else str | None
-        parameter = parameter.replace(default=_as_text(parameter.default))
+        if parameter.default not in (None, inspect.Parameter.empty):
+            parameter = parameter.replace(default=str(parameter.default))
     match described:
         case [OptionSpec() as spec]:
             option = typer.Option(
@@ -355,10 +353,6 @@ def _for_typer(parameter: inspect.Parameter, *, read: bool) -> inspect.Parameter
         case _:
             return parameter
     return parameter.replace(annotation=Annotated[kind, option])
-
-
-def _as_text(default: Any) -> Any:
-    return default if default in (None, inspect.Parameter.empty) else str(default)
 
 
 def _shared(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:

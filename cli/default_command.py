@@ -81,7 +81,10 @@ def default_command(args: Sequence[str]) -> DefaultCommand | None:
     if not names:
         return None
     if not (names[0] == "-" or is_address(names[0]) or os.path.lexists(names[0])):
-        return DefaultCommand(["compat", *args]) if _is_package(names[0]) else None
+        from gpuadvise.advisor.backends.installed_package import installed_package
+
+        package = installed_package(names[0])
+        return DefaultCommand(["compat", *args]) if package and package.files else None
     if len(names) == 1 and os.path.isdir(names[0]):
         return _of_folder(names[0], options)
     contents = {name: content_of(name) for name in names}
@@ -221,14 +224,6 @@ def _entries(folder: str) -> Sequence[os.DirEntry[str]]:
     except OSError:
         return ()
     return sorted(files, key=lambda entry: entry.name)[:_MOST_OFFERED]
-
-
-def _is_package(name: str) -> bool:
-    """Return whether *name* is an installed package with device code in it."""
-    from gpuadvise.advisor.backends.installed_package import installed_package
-
-    package = installed_package(name)
-    return package is not None and bool(package.files)
 
 
 def neither(name: str) -> BadInput | None:

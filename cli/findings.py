@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def finding_object(finding: Finding) -> dict[str, object]:
     """Return *finding* with the fields, in the order, of every ``findings`` list."""
-    rule, advice = finding.rule, finding.advice
+    rule, advice, place = finding.rule, finding.advice, finding.advice.location
     return {
         "id": finding.id,
         "rule": rule.id,
@@ -31,7 +31,7 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "action": advice.action,
         "evidence": [asdict(item) for item in advice.evidence],
         "gain": gain_object(finding),
-        "location": _location(finding),
+        "location": place and {**asdict(place), "file": finding.file},
         "citation": asdict(rule.citations[0]),
         "also": list(advice.also),
         "launches": finding.launches,
@@ -50,7 +50,12 @@ def gain_object(finding: Finding) -> dict[str, object] | None:
         "kind": gain.kind,
         "upper_bound": gain.upper_bound,
         "how": gain.how,
-        "of": _subject(gain.kind),
+        # Whose time it shortens, else the kind itself.
+        "of": "kernel"
+        if gain.kind in OF_A_KERNEL
+        else "run"
+        if gain.kind == GainKind.RUN_TIME
+        else gain.kind,
         "expected": likely.expected if likely else None,
         "low": likely.low if likely else None,
         "high": likely.high if likely else None,
@@ -67,21 +72,6 @@ def together_object(report: Report) -> dict[str, object] | None:
     if joint is None:
         return None
     return {"findings": joint.findings, **asdict(joint.expected), "upper_bound": joint.upper_bound}
-
-
-def _subject(kind: GainKind) -> str:
-    """Return whose time a gain of *kind* shortens, else the kind itself."""
-    if kind in OF_A_KERNEL:
-        return "kernel"
-    return "run" if kind == GainKind.RUN_TIME else kind
-
-
-def _location(finding: Finding) -> dict[str, object] | None:
-    """Return where *finding* is; what was profiled is in its report."""
-    place = finding.advice.location
-    if place is None:
-        return None
-    return {**asdict(place), "file": finding.file}
 
 
 def shape_object(shape: ProfiledShape | None) -> dict[str, object] | None:

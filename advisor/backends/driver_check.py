@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.driver_launch import DriverLaunch
@@ -75,13 +75,7 @@ def driver_check(choice: Choice, result: Occupancy, driver: DriverLaunch | None)
     return {
         **limits,
         "differences": [*limits["differences"], *answer_differences(choice.device, result, driver)],
-        "answer": {
-            "registers": driver.registers,
-            "blocks_per_sm": driver.blocks_per_sm,
-            "clusters": driver.clusters,
-            "largest_cluster": driver.largest_cluster,
-            "problem": driver.problem,
-        },
+        "answer": asdict(driver),
     }
 
 

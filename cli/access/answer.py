@@ -215,10 +215,10 @@ def blocks(case: AccessCase) -> list[Block]:
         if case.remedies:
             page += [Heading("What would move less"), _remedies(case.remedies)]
     if case.show:
-        page += [
-            Heading(f"Bytes of each 128-byte line{_first_of(len(case.accesses))}"),
-            Drawing(picture(case.patterns[0], case.accesses[0])),
-        ]
+        warps = len(case.accesses)
+        first = f", first of {plural(warps, 'warp')}" if warps > 1 else ""
+        drawn = Drawing(picture(case.patterns[0], case.accesses[0]))
+        page += [Heading(f"Bytes of each 128-byte line{first}"), drawn]
     return page
 
 
@@ -241,10 +241,6 @@ def _verdict(case: AccessCase) -> Line:
     less = f"{plural(sectors, 'sector')} instead of {ideal:,}"
     degree = "Nearly coalesced" if case.efficiency >= _FAIR else "Not coalesced"
     return Line(f"{degree}: {used}, {less}.", Tone.STRONG)
-
-
-def _first_of(warps: int) -> str:
-    return f", first of {plural(warps, 'warp')}" if warps > 1 else ""
 
 
 def _sum(case: AccessCase, name: str) -> int:
@@ -317,19 +313,12 @@ def _sweep(swept: Sequence[Mapping[str, Any]]) -> Table:
         else:
             runs.append([row])
     titles = (name, "sectors", "lines", "efficiency")
-    rows = tuple(
-        (
-            *(_range([row[title] for row in run]) for title in titles[:3]),
-            _share(run[0]["efficiency"]),
-        )
-        for run in runs
-    )
-    return Table(header(*(f">{title}" for title in titles)), rows)
-
-
-def _range(values: Sequence[int]) -> Cell:
-    least, most = min(values), max(values)
-    return Cell(str(least) if least == most else f"{least} to {most}")
+    rows = []
+    for run in runs:
+        ends = [sorted({row[title] for row in run}) for title in titles[:3]]
+        texts = (" to ".join(map(str, dict.fromkeys((end[0], end[-1])))) for end in ends)
+        rows.append((*map(Cell, texts), _share(run[0]["efficiency"])))
+    return Table(header(*(f">{title}" for title in titles)), tuple(rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

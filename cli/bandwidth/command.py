@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.memory.traffic import Peak
-    from gpuadvise.advisor.transfers.links import LinkModel
 
 EXAMPLES = """\
   gpuadvise bandwidth --gpu h200
@@ -83,7 +82,9 @@ def command(
         raise BadInput("--memory-clock and --bus stand for a device: name none beside them.")
     links = stored.links
     if calibration is not None and calibration != NONE:
-        links = _measured(calibration)
+        from gpuadvise.advisor.backends.user_files import read_calibration
+
+        links = named("--calibration", read_calibration, calibration)
     case = BandwidthCase(
         device=chosen, peak=peak, traffic=moved, measured=links, slot=link, copy=copy
     )
@@ -109,9 +110,3 @@ def _typed(clock: float | None, bus: int | None, rate: int | None) -> Peak | Non
     if clock is None or bus is None:
         raise BadInput("--memory-clock and --bus go together, and --data-rate with both.")
     return typed_peak(clock, bus, rate or 2)
-
-
-def _measured(path: str) -> LinkModel:
-    from gpuadvise.advisor.backends.user_files import read_calibration
-
-    return named("--calibration", read_calibration, path)

@@ -47,7 +47,9 @@ def examined(
         return _strided(device, words, pad, wide=wide)
     if words.stride is not None or words.indices is not None:
         raise BadInput("--tile gives the addresses: leave out --stride and --indices.")
-    return _tiled(device, words, _tile(tile, words, pad), Walk(read("walk", walk)), wide=wide)
+    rows, columns = read("tile", tile)
+    layout = SharedTile(rows=rows, columns=columns, element_bytes=words.word, pad=pad)
+    return _tiled(device, words, layout, Walk(read("walk", walk)), wide=wide)
 
 
 def _strided(device: Device, words: WarpOptions, extra: int, *, wide: bool) -> BanksCase:
@@ -113,8 +115,3 @@ def _elements(stride: str, element: int) -> int:
     elements = named("--stride", read("stride", stride).elements_of, element)
     stride_in_range: int = named("--stride", whole(0, _MOST_COLUMNS), elements)
     return stride_in_range
-
-
-def _tile(text: str, words: WarpOptions, pad: int) -> SharedTile:
-    rows, columns = read("tile", text)
-    return SharedTile(rows=rows, columns=columns, element_bytes=words.word, pad=pad)

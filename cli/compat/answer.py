@@ -477,7 +477,7 @@ def blocks(records: Sequence[Mapping[str, Any]], summary: str) -> list[Block]:
                 Cell(f"{(row['kernels'] if by_name else row)[name]:,}")
                 for name in ("runs", "jit", "fails")
             ),
-            Cell(_named(row["gpus"])),
+            Cell(and_list(row["gpus"], most=_NAMED)),
         )
         for row in useful
     )
@@ -506,10 +506,3 @@ def summary_of(rows: Sequence[Mapping[str, Any]], what: str) -> str:
 def _lacks_kernels(row: Mapping[str, Any]) -> bool:
     """Return whether GPUs that run some of the kernels find nothing for others; modules alone do not tell."""
     return bool(row["verdict"] != Outcome.FAILS and row["kernels"] and row["kernels"]["fails"])
-
-
-def _named(names: Sequence[str]) -> str:
-    shown = list(names[:_NAMED])
-    if len(names) > _NAMED:
-        shown.append(f"{len(names) - _NAMED:,} more")
-    return and_list(shown)

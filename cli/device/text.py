@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     Words = Callable[[Telemetry], Cell | None]
 
 
+_UNKNOWN = Cell("not known", Tone.FAINT)
+
+
 def _of(now: float | None, most: float | None, show: Callable[[float], str]) -> Cell | None:
     if now is None:
         return None
@@ -181,30 +184,22 @@ def state(now: Telemetry) -> list[Block]:
     """Return what the GPU does, each gap with its reason, and its processes."""
     rows = (_fact(now, *row) for row in ROWS)
     blocks: list[Block] = [Heading("Now"), LabelledFacts((*rows, _count(now)))]
-    return [*blocks, _processes(now.processes)] if now.processes else blocks
+    if now.processes:
+        titles = header(">Process", "Kind", ">Memory", "Name")
+        blocks.append(Table(titles, tuple(map(_process, now.processes))))
+    return blocks
 
 
 def _fact(now: Telemetry, label: str, field: str, words: Words) -> Fact:
     cell = words(now)
-    if cell:
-        return Fact(label, cell)
-    return Fact(label, _unknown(), now.reasons.get(field, ""))
+    return Fact(label, cell or _UNKNOWN, "" if cell else now.reasons.get(field, ""))
 
 
 def _count(now: Telemetry) -> Fact:
     if now.processes is None:
-        why = now.reasons.get("processes", "")
-        return Fact("Processes", _unknown(), why)
+        return Fact("Processes", _UNKNOWN, now.reasons.get("processes", ""))
     number = len(now.processes)
     return Fact("Processes", Cell(plural(number, "process", "processes")))
-
-
-def _unknown() -> Cell:
-    return Cell("not known", Tone.FAINT)
-
-
-def _processes(some: Sequence[Process]) -> Table:
-    return Table(header(">Process", "Kind", ">Memory", "Name"), tuple(map(_process, some)))
 
 
 def _process(process: Process) -> tuple[Cell, ...]:

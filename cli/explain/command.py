@@ -56,6 +56,9 @@ def _explained(name: str) -> Answer:
 
 def _listed() -> Answer:
     records = [_record(term) for term in terms()]
+    firsts = tuple(
+        Fact(term.name, Cell(f"{term.text.split('. ')[0].rstrip('.')}.")) for term in terms()
+    )
     more = "gpuadvise explain TERM says more; it takes the text of an error, too."
     return Answer(
         command="explain",
@@ -64,14 +67,10 @@ def _listed() -> Answer:
         result={"terms": records},
         rows=records,
         blocks=lambda: [
-            LabelledFacts(tuple(map(_first_sentence, terms()))),
+            LabelledFacts(firsts),
             Line(more, Tone.FAINT),
         ],
     )
-
-
-def _first_sentence(term: Term) -> Fact:
-    return Fact(term.name, Cell(f"{term.text.split('. ')[0].rstrip('.')}."))
 
 
 def _record(known: Term | ErrorText) -> dict[str, Any]:

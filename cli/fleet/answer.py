@@ -67,11 +67,11 @@ def answer(
         for item in unread_files
     ]
     left += [NotJudged(path=machine.host, reason=_NO_READING) for machine in mute]
-    left += [
-        NotJudged(path=machine.host, reason=_no_reading_of(machine))
-        for machine in report.machines
-        if machine.judged and machine.unread_gpus
-    ]
+    for machine in report.machines:
+        if machine.judged and machine.unread_gpus:
+            gpus = and_list([f"GPU {index}" for index in machine.unread_gpus])
+            why = f"No reading of {gpus} is there, so errors, heat and power were not judged."
+            left.append(NotJudged(path=machine.host, reason=why))
     meeting = met(report, limit) if limit else 0
     code = exit_of(meeting, in_part=limit is not None and left)
     return Answer(
@@ -112,11 +112,6 @@ def _pictures(report: FleetReport) -> list[Picture]:
         ]
         drawn.append(svg.meters("Faults, by the GPUs and machines that have them", bars))
     return drawn
-
-
-def _no_reading_of(machine: FleetMachine) -> str:
-    gpus = and_list([f"GPU {index}" for index in machine.unread_gpus])
-    return f"No reading of {gpus} is there, so errors, heat and power were not judged."
 
 
 def _failed(limit: FailOn | None, meeting: int, left: int) -> list[str]:

@@ -10,6 +10,8 @@ from gpuadvise.rules.fleet_report import MachineVerdict, priority_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gpuadvise.advisor.fleet.changes import MachineChange
+    from gpuadvise.advisor.fleet.groups import Difference
     from gpuadvise.advisor.fleet.machine import FleetGpu
     from gpuadvise.rules.fleet_report import FleetReport
 
@@ -69,11 +71,8 @@ def exposition(report: FleetReport, unread_files: int) -> Iterator[str]:
     )
     yield from _family("fleet_unread_files", "Files that could not be read.", [({}, unread_files)])
     yield from _family("gpu_info", "1, with the model and the driver.", _infos(report))
-    yield from _family(
-        "gpu_healthy",
-        "1 healthy, 0 to look at; absent where not judged.",
-        _health(report),
-    )
+    about = "1 healthy, 0 to look at; absent where not judged."
+    yield from _family("gpu_healthy", about, _health(report))
     for metric in _OF_A_GPU:
         yield from _family(
             metric.name,
@@ -86,14 +85,10 @@ def exposition(report: FleetReport, unread_files: int) -> Iterator[str]:
             ),
         )
     yield from _family("gpu_finding", "1 for each finding of a check.", _findings(report))
-    yield from _family(
-        "gpu_differs", "1 where a GPU or machine differs from its group.", _odd(report)
-    )
-    yield from _family(
-        "gpu_worse",
-        "1 where a GPU or machine became worse since it was saved first.",
-        _worse(report),
-    )
+    about = "1 where a GPU or machine differs from its group."
+    yield from _family("gpu_differs", about, _facts(report, report.differences))
+    about = "1 where a GPU or machine became worse since it was saved first."
+    yield from _family("gpu_worse", about, _facts(report, report.changes))
     yield from _family(
         "machine_copy_bytes_per_second",
         "Measured rate of pinned copies.",
@@ -129,16 +124,11 @@ def _findings(report: FleetReport) -> Iterator[tuple[Labels, int]]:
             yield {"host": machine.host, **gpu, "rule": rule, "priority": priority}, 1
 
 
-def _odd(report: FleetReport) -> Iterator[tuple[Labels, int]]:
+def _facts(
+    report: FleetReport, items: Iterable[Difference | MachineChange]
+) -> Iterator[tuple[Labels, int]]:
     gpus = {machine.host: machine.gpus for machine in report.machines}
-    for item in report.differences:
-        labels = {"host": item.host, **_gpu_labels_at(gpus[item.host], item.gpu)}
-        yield {**labels, "fact": item.fact, "priority": str(priority_of(item))}, 1
-
-
-def _worse(report: FleetReport) -> Iterator[tuple[Labels, int]]:
-    gpus = {machine.host: machine.gpus for machine in report.machines}
-    for item in report.changes:
+    for item in items:
         labels = {"host": item.host, **_gpu_labels_at(gpus[item.host], item.gpu)}
         yield {**labels, "fact": item.fact, "priority": str(priority_of(item))}, 1
 
@@ -165,11 +155,8 @@ def _family(name: str, about: str, samples: Iterable[tuple[Labels, float]]) -> I
         inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
         if inside not in given:
             given.add(inside)
-            yield (
-                f"gpuadvise_{name}{{{inside}}} {value!r}\n"
-                if inside
-                else f"gpuadvise_{name} {value!r}\n"
-            )
+            labelled = f"{{{inside}}}" if inside else ""
+            yield f"gpuadvise_{name}{labelled} {value!r}\n"
 
 
 def _escaped(text: str) -> str:

@@ -93,6 +93,8 @@ def _cells(
     gpu = machine.gpus[position]
     number = str(gpu.index) if gpu.mig is None else f"{gpu.index}/{gpu.mig}"
     bad = Tone.BAD if gpu.ecc_uncorrected else Tone.PLAIN
+    codes = None if gpu.xids is None else ", ".join(map(str, dict.fromkeys(gpu.xids)))
+    xids = "" if codes is None else codes or "none"
     return (
         Cell(machine.host),
         Cell(number),
@@ -101,7 +103,7 @@ def _cells(
         Cell("" if gpu.temperature_celsius is None else f"{gpu.temperature_celsius} °C"),
         Cell(_power(gpu)),
         Cell(ecc_words(gpu), bad),
-        Cell(_xids(gpu)),
+        Cell(xids),
         Cell(_link(gpu)),
         last,
     )
@@ -112,12 +114,6 @@ def _power(gpu: FleetGpu) -> str:
         return ""
     limit = f" of {gpu.power_limit_watts:.0f}" if gpu.power_limit_watts else ""
     return f"{gpu.power_watts:.0f}{limit} W"
-
-
-def _xids(gpu: FleetGpu) -> str:
-    if gpu.xids is None:
-        return ""
-    return ", ".join(map(str, dict.fromkeys(gpu.xids))) or "none"
 
 
 def _link(gpu: FleetGpu) -> str:

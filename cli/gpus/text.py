@@ -10,8 +10,6 @@ from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.device import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gpuadvise.advisor.catalogue import CatalogueEntry
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.gpus.request import Chosen
@@ -27,12 +25,16 @@ def blocks(selection: Chosen) -> list[Block]:
     if len(selection.entries) == 1:
         return _one_gpu(selection.entries[0])
     if selection.compared:
+        noted = ((entry.id, note) for entry in selection.entries for note in entry.device.notes)
         return [
             _side_by_side([entry.device for entry in selection.entries]),
-            *_notes(selection.entries),
+            *(Line(f"{id}: {note}") for id, note in noted),
         ]
     count = f"{plural(len(selection.entries), 'GPU')}. Peaks in TFLOP/s; Tensor is dense FP16 with FP32 sums."
-    page: list[Block] = [_list(selection.entries), Line(count)]
+    page: list[Block] = [
+        Table(_LIST, tuple(_listed(entry.id, entry.device) for entry in selection.entries)),
+        Line(count),
+    ]
     return [*page, Line(selection.note)] if selection.note else page
 
 
@@ -43,14 +45,6 @@ def _one_gpu(entry: CatalogueEntry) -> list[Block]:
     if names:
         about.append(Line(f"Drivers call it {names}."))
     return [*about, *map(Line, entry.device.notes)]
-
-
-def _notes(gpus: Iterable[CatalogueEntry]) -> list[Block]:
-    return [Line(f"{entry.id}: {note}") for entry in gpus for note in entry.device.notes]
-
-
-def _list(gpus: Iterable[CatalogueEntry]) -> Table:
-    return Table(_LIST, tuple(_listed(entry.id, entry.device) for entry in gpus))
 
 
 def _listed(id: str, device: Device) -> tuple[Cell, ...]:

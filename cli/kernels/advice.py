@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.kernel_order import ListedKernel
     from gpuadvise.advisor.device import Device
     from gpuadvise.cli.blocks import Block
-    from gpuadvise.rules.report import Finding, Report
+    from gpuadvise.rules.report import Finding
 
 _NAMED = 3
 _LONGEST_NAME = 60
@@ -104,9 +104,10 @@ def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdv
     findings: list[Finding] = []
     skipped: dict[str, dict[str, Any]] = {}
     evaluated: set[str] = set()
-    for listed in kernels:
-        report = _report(listed, device)
-        if report is not None:
+    for kernel, residency in kernels:
+        facts = kernel_facts(kernel, device, residency)
+        if facts is not None:
+            report = of_file(run(_KERNEL_RULES, facts), facts)
             findings += report.findings
             missing = {str(row["rule"]): dict(row) for row in not_evaluated_objects(report)}
             skipped |= missing
@@ -114,12 +115,6 @@ def advised(kernels: Iterable[ListedKernel], device: Device | None) -> KernelAdv
     findings.sort(key=lambda finding: finding.rank())
     left = [row for name, row in skipped.items() if name not in evaluated]
     return KernelAdvice(findings=findings, not_evaluated=left, judged=len(evaluated))
-
-
-def _report(listed: ListedKernel, device: Device | None) -> Report | None:
-    kernel, residency = listed
-    facts = kernel_facts(kernel, device, residency)
-    return None if facts is None else of_file(run(_KERNEL_RULES, facts), facts)
 
 
 def _group(group: list[Finding]) -> Iterator[Block]:

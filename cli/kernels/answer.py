@@ -48,10 +48,6 @@ def damage_record(damage: Damage) -> dict[str, Any]:
     return {"message": damage.message, **dict(zip(_PLACE, damage.place, strict=True))}
 
 
-def _names(mangled: str) -> tuple[str, str | None]:
-    return mangled, demangle(mangled)
-
-
 def _target(capability: Capability | None) -> tuple[str | None]:
     return (capability.target if capability else None,)
 
@@ -75,10 +71,6 @@ def _version(version: tuple[int, int] | None) -> tuple[str | None]:
     return ("{}.{}".format(*version) if version else None,)
 
 
-def _triton(options: TritonOptions | None) -> tuple[int | None, ...]:
-    return options or (None,) * len(TritonOptions._fields)
-
-
 def _resident(residency: Residency) -> tuple[Any, ...]:
     occupancy = residency.occupancy
     return (
@@ -93,16 +85,11 @@ def _resident(residency: Residency) -> tuple[Any, ...]:
     )
 
 
+_NO_TRITON = (None,) * len(TritonOptions._fields)
 _RESIDENCY = (
-    "block_threads",
-    "block_from",
-    "blocks_per_sm",
-    "warps_per_sm",
-    "occupancy",
-    "limiters",
-    "launchable",
-    "reason",
-)
+    "block_threads", "block_from", "blocks_per_sm", "warps_per_sm", "occupancy", "limiters",
+    "launchable", "reason",
+)  # fmt: skip
 
 # ``barriers`` are those that a block holds, not the instructions that wait at them.
 _MIX = tuple(
@@ -111,7 +98,7 @@ _MIX = tuple(
 
 # Of what advisor/binaries/kernel_order.py calls Found; bytes per thread or block, occupancy 0 to 1.
 KERNEL = RowEncoder(
-    (RowFields("kernel.name", ("name", "demangled"), _names),),
+    (RowFields("kernel.name", ("name", "demangled"), lambda name: (name, demangle(name))),),
     (
         RowFields("kernel.capability", ("arch",), _target),
         *same("kernel.", "entry", "registers"),
@@ -137,7 +124,7 @@ KERNEL = RowEncoder(
     (
         RowFields("kernel.source", ("source",), _word),
         RowFields("kernel.place", _PLACE, tuple),
-        RowFields("kernel.triton", TritonOptions._fields, _triton),
+        RowFields("kernel.triton", TritonOptions._fields, lambda known: known or _NO_TRITON),
         # What came later stands last: scripts count columns.
         RowFields("kernel.mix", _MIX, _mix),
     ),
@@ -234,12 +221,21 @@ def kernel_listing(
     # A person reads one screen; making the fields of all kernels would double the time.
     screen = request.output.format in READ and not request.output.fields
     limit = _SCREEN if screen and request.limit is None else request.limit
-    if screen and limit and not (gate.set or _wants_all(request)):
+    # Whether more than the first kernels is looked at, or another order is asked for.
+    all_of_them = request.sort or request.pattern or request.advise or request.driver_check
+    if screen and limit and not (gate.set or all_of_them):
         return _screen(request, choice, gatherer, limit)
     kernels = in_order(list(gathered), request.sort)
     listed = kernels[: limit or None]
-    advice = _advised(kernels, choice) if request.advise else None
-    check = _checked(request, kernels, choice) if request.driver_check else None
+    advice, check = None, None
+    if request.advise:
+        from gpuadvise.cli.kernels.advice import advised
+
+        advice = advised(shown(kernels), choice.device if choice else None)
+    if request.driver_check:
+        from gpuadvise.cli.kernels.driver_check import driver_check
+
+        check = driver_check(kernels, choice, request.dynamic_smem)
 
     def blocks() -> Sequence[Block]:
         from gpuadvise.advisor.binaries.kernel_counts import counts_of
@@ -248,11 +244,6 @@ def kernel_listing(
         return [*_page(request, choice, gatherer, counts_of(kernels), listed), *more]
 
     return Listing(KERNEL, listed, blocks, advice, check)
-
-
-def _wants_all(request: KernelsRequest) -> bool:
-    """Return whether more than the first kernels is looked at, or another order is asked for."""
-    return bool(request.sort or request.pattern or request.advise or request.driver_check)
 
 
 def _screen(
@@ -324,20 +315,6 @@ def _sorted_texts(form: RowEncoder, rows: Iterable[tuple[Any, Any]], name: str) 
     keys, items = tee(rows)
     texts = form.texts((item for _, item in items), name)
     return sorted_rows(zip((key for key, _ in keys), texts, strict=True))
-
-
-def _advised(kernels: list[ListedKernel], choice: Choice | None) -> KernelAdvice:
-    from gpuadvise.cli.kernels.advice import advised
-
-    return advised(shown(kernels), choice.device if choice else None)
-
-
-def _checked(
-    request: KernelsRequest, kernels: list[ListedKernel], choice: Choice | None
-) -> Checked:
-    from gpuadvise.cli.kernels.driver_check import driver_check
-
-    return driver_check(kernels, choice, request.dynamic_smem)
 
 
 _STREAMED = (Format.CSV, Format.NDJSON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.loaded_image import DriverKernel, Launching, driver_kernels
@@ -35,18 +35,7 @@ class Checked:
         """Return the comparison as JSON values."""
         return {
             "compared": sum(kernel.problem is None for kernel in self.kernels),
-            "kernels": [
-                {
-                    "name": kernel.name,
-                    "registers": kernel.registers,
-                    "static_smem": kernel.static_smem,
-                    "local_bytes": kernel.local_bytes,
-                    "max_threads": kernel.max_threads,
-                    "blocks_per_sm": kernel.blocks_per_sm,
-                    "problem": kernel.problem,
-                }
-                for kernel in self.kernels
-            ],
+            "kernels": [asdict(kernel) for kernel in self.kernels],
             "differences": [
                 {"kernel": name, "field": field, "ours": ours, "driver": theirs}
                 for name, field, ours, theirs in self.differences
@@ -83,17 +72,15 @@ def driver_check(listed: list[ListedKernel], choice: Choice | None, dynamic_smem
                 f"--driver-check: {quoted_path(path)} is nothing that a driver loads as it is.",
                 hint=f"Give a cubin, fatbin or PTX file of up to {MAX_LOADED >> 20} MiB.",
             )
-        launchings = [_launching(row, dynamic_smem) for row in own]
+        launchings = [
+            Launching(name=row.kernel.name, threads=threads, dynamic_smem=dynamic_smem)
+            for row in own
+            for threads in [row.residency.block_threads]
+        ]
         for row, kernel in zip(own, driver_kernels(image, launchings, ordinal), strict=True):
             kernels.append(kernel)
             differences += _differences(row, kernel)
     return Checked(kernels, differences)
-
-
-def _launching(listed: ListedKernel, dynamic_smem: int) -> Launching:
-    return Launching(
-        name=listed.kernel.name, threads=listed.residency.block_threads, dynamic_smem=dynamic_smem
-    )
 
 
 def _differences(
