@@ -41,7 +41,10 @@ def run() -> int:
     except Exception as fault:  # ours, or the system's: one sentence, and no threshold's exit code
         if os.environ.get(_SHOW_FAULTS):
             raise
-        complain(_fault_message(fault), f"{_SHOW_FAULTS}=1 shows where; please report it.")
+        message = f"gpuadvise itself failed ({type(fault).__name__}: {fault})."
+        if isinstance(fault, OSError):
+            message = f"The system refused: {fault.strerror or fault}."
+        complain(_shortened(message), f"{_SHOW_FAULTS}=1 shows where; please report it.")
         return Exit.UNAVAILABLE
     finally:
         gc.freeze()
@@ -177,12 +180,6 @@ def _refused(error: ClickException, args: list[str]) -> tuple[str, str]:
     elif "extra argument" in message and "--from" in options:
         message = f"{message}; a saved answer stands behind --from, as in --from box.json"
     return f"{message.rstrip('.')}.", f"{PROGRAM} {context.info_name} --help shows the options."
-
-
-def _fault_message(fault: Exception) -> str:
-    if isinstance(fault, OSError):
-        return _shortened(f"The system refused: {fault.strerror or fault}.")
-    return _shortened(f"gpuadvise itself failed ({type(fault).__name__}: {fault}).")
 
 
 def _shortened(message: str) -> str:

@@ -389,11 +389,14 @@ def pick(name: str, help: str = "", *, metavar: str = "", complete: Any = None) 
     """Return option *name* for the signature of a command; *help* and *metavar* where it says more."""
     option = OPTIONS[name]
     switch = [spelling for spelling in option.spellings if "/" in spelling]
+    closed_set = (
+        completion.words(*option.read.words) if isinstance(option.read, v.OneWord) else None
+    )
     return OptionSpec(
         spellings=(*(switch or (flag(name), *option.spellings)),),
         metavar=metavar or option.metavar or None,
         help=help or option.help,
-        complete=complete or option.complete or _closed_set(option.read),
+        complete=complete or option.complete or closed_set,
         topic=_TOPIC_OF[name],
         callback=_without_uuids if name == "gpu" else None,
         read=partial(named, flag(name), option.read),
@@ -405,10 +408,6 @@ def _without_uuids(text: str | None) -> str | None:
     from gpuadvise.advisor.catalogue.names import without_uuids
 
     return None if text is None else without_uuids(text)
-
-
-def _closed_set(reader: Reader) -> Callable[[str], list[str]] | None:
-    return completion.words(*reader.words) if isinstance(reader, v.OneWord) else None
 
 
 def flag(name: str) -> str:

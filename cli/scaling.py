@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpuadvise.advisor.errors import BadInput
@@ -60,11 +60,7 @@ def command(
     return Answer(
         command="scaling",
         device=None,
-        input={
-            "parallel": request.parallel,
-            "processors": request.processors,
-            "target": request.target,
-        },
+        input=asdict(request),
         result=result(request),
         rows=rows(request),
         blocks=lambda: blocks(request),

@@ -111,7 +111,7 @@ class Gatherer:
     def entries(self, *, tally: bool = False) -> Iterator[Entry | EntryTally]:
         """Yield the entries of every container; *tally*: may collapse identical entries into a count."""
         if self.engine is not None:
-            yield from self._elsewhere(self.engine, _tallied if tally else _listed)
+            yield from self._elsewhere(self.engine, partial(Gatherer.entries, tally=tally))
             return
         for item in self._items(ReadOptions(kernels=False, tally=tally)):
             if isinstance(item, Entry | EntryTally) and self._matches_gpu(item.capability):
@@ -327,14 +327,6 @@ def read_units(
         gatherer.gathered.empty.clear()  # whoever has all files of a folder says so
         gatherer.gathered.unlisted.clear()
         yield items, gatherer.gathered
-
-
-def _listed(gatherer: Gatherer) -> Iterator[Entry | EntryTally]:
-    return gatherer.entries()
-
-
-def _tallied(gatherer: Gatherer) -> Iterator[Entry | EntryTally]:
-    return gatherer.entries(tally=True)
 
 
 def _piped(path: str, options: ReadOptions) -> Iterator[Item]:

@@ -44,7 +44,10 @@ _LIMITERS = {"shared_memory": "shared memory"}
 
 def kernels_page(choice: Choice | None, counts: KernelCounts, listed: list[Record]) -> list[Block]:
     """Return the summary of all, the *listed* kernels, and how to read them."""
-    blocks: list[Block] = [Line(_summary(counts), Tone.STRONG), Line(_basis(choice))]
+    basis = "Occupancy of each kernel on the target it was built for."
+    if choice:
+        basis = f"Occupancy on {device_line(choice.device)}, of the code that it would load."
+    blocks: list[Block] = [Line(_summary(counts), Tone.STRONG), Line(basis)]
     if listed:
         blocks.append(_table(listed))
     blocks += [Line(text, Tone.FAINT) for text in _remarks(listed)]
@@ -169,32 +172,23 @@ def _some(count: int) -> str:
     return f"{count:,}" if count else "none"
 
 
-def _basis(choice: Choice | None) -> str:
-    if choice is None:
-        return "Occupancy of each kernel on the target it was built for."
-    return f"Occupancy on {device_line(choice.device)}, of the code that it would load."
-
-
 def _kernel_row(record: Record) -> tuple[Cell, ...]:
     """Return the cells of a kernel, with an empty one where its name goes."""
     target: str = record["arch"] or "?"
+    shared: int | None = record["static_smem"]
+    if shared is not None:  # dynamic memory where the launch is known
+        shared += record["launched_dynamic_smem"] or 0
     return (
         _occupancy(record),
         Cell(", ".join(_LIMITERS.get(name, name) for name in record["limiters"] or ())),
         _number(record["registers"]),
-        _number(_shared_memory(record)),
+        _number(shared),
         Cell("unbounded", Tone.POOR) if record["stack_unbounded"] else _number(record["stack"]),
         _spilled(record),
         _block(record),
         Cell(target.replace("sm_", "compute_") if record["source"] == Source.PTX else target),
         Cell(""),
     )
-
-
-def _shared_memory(record: Record) -> int | None:
-    """Return the bytes of a block, dynamic ones where the launch is known."""
-    static: int | None = record["static_smem"]
-    return None if static is None else static + (record["launched_dynamic_smem"] or 0)
 
 
 def _occupancy(record: Record) -> Cell:

@@ -48,7 +48,11 @@ def command(
             raise BadInput(
                 "--step is of one tutorial.", hint=f"Name it: {and_list(TUTORIALS, 'or')}."
             )
-        stream(_list())
+        stream(
+            f"{each:16}{told.title}; --step 1 to {len(told.steps) - 1}\n"
+            for each in TUTORIALS
+            for told in [read_tutorial(each)]
+        )
         return Exit.RAN
     tutorial = read_tutorial(name)
     if step is not None:
@@ -68,12 +72,6 @@ def read_tutorial(name: str) -> Tutorial:
     first, *others = text.split(_HEADING)
     title = first.partition("\n")[0].removeprefix("# ")
     return Tutorial(title, (first, *(f"## {step}" for step in others)))
-
-
-def _list() -> Iterable[str]:
-    for name in TUTORIALS:
-        tutorial = read_tutorial(name)
-        yield f"{name:16}{tutorial.title}; --step 1 to {len(tutorial.steps) - 1}\n"
 
 
 def _chosen(name: str, tutorial: Tutorial, number: int) -> str:

@@ -18,11 +18,8 @@ from gpuadvise.cli.options import Live, Whole, pick
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gpuadvise.advisor.backends.measure.session import Collected, Session
     from gpuadvise.advisor.gpu import Gpu
-    from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.measure.subject import Measured, Subject
 
 SUBJECTS = ("copies", "access", "bandwidth", "overlap", "kernel-rate", "p2p")
@@ -57,6 +54,8 @@ def command(
         measured, collected = _calibrated(chosen, session, gpu, collected, quick)
     stopped = "Interrupted." if collected.interrupted else collected.fault
     kept = _kept(gpu, measured) if save else ()
+    head = [Line(f"Measured on {device_line(gpu.device)}.", Tone.STRONG)]
+    head += [Line(f"Only part of it: {stopped}", Tone.BAD)] if stopped else []
     return Answer(
         command="measure",
         device=device_block(gpu.device),
@@ -64,7 +63,7 @@ def command(
         result={"partial": collected.partial, "stopped": stopped, **measured.summary,
                 "rows": list(measured.rows)},
         rows=measured.rows,
-        blocks=lambda: _blocks(gpu, measured, stopped),
+        blocks=lambda: [*head, *measured.blocks()],
         notes=(*_neighbours(gpu), *_left_out(chosen, collected, quick), *kept),
         exit=Exit.INTERRUPTED
         if collected.interrupted
@@ -167,13 +166,6 @@ def _left_out(subject: Subject, collected: Collected[Any], quick: bool) -> tuple
     if collected.partial or not left or not subject.needs_memory:
         return ()
     return (f"{plural(left, 'measurement')} left out: they need more free device memory.",)
-
-
-def _blocks(gpu: Gpu, measured: Measured, stopped: str | None) -> Sequence[Block]:
-    head: list[Block] = [Line(f"Measured on {device_line(gpu.device)}.", Tone.STRONG)]
-    if stopped:
-        head.append(Line(f"Only part of it: {stopped}", Tone.BAD))
-    return [*head, *measured.blocks()]
 
 
 def _neighbours(gpu: Gpu) -> tuple[str, ...]:

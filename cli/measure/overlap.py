@@ -33,7 +33,12 @@ def measured_overlap(
     session: Session | None, device: Device, stagings: Sequence[Staged], quick: bool = False
 ) -> Measured:
     """Return the answer that *stagings* give, with predictions calibrated here and now."""
-    model = _calibrated(session, quick) if session else default_link_model(device)
+    model = default_link_model(device)
+    if session:
+        from gpuadvise.advisor.backends.measure.calibrate import calibrated
+        from gpuadvise.advisor.backends.measure.copies import measure_copies
+
+        model = calibrated(session, list(measure_copies(session, quick=quick)))
     rows = [_row(staged, model) for staged in stagings]
     errors = [abs(row["expected"] / row["seconds"] - 1) for row in rows]
     summary = {
@@ -43,13 +48,6 @@ def measured_overlap(
         "best": list(_best(rows)),
     }
     return Measured(rows=rows, summary=summary, blocks=lambda: _blocks(stagings, rows, summary))
-
-
-def _calibrated(session: Session, quick: bool) -> LinkModel:
-    from gpuadvise.advisor.backends.measure.calibrate import calibrated
-    from gpuadvise.advisor.backends.measure.copies import measure_copies
-
-    return calibrated(session, list(measure_copies(session, quick=quick)))
 
 
 def _row(staged: Staged, model: LinkModel) -> dict[str, Any]:

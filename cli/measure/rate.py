@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.measure.rate import TYPES, Rate, measure_rates
 from gpuadvise.advisor.quantity import show_flops
-from gpuadvise.cli.blocks import Block, Cell, Table, header
+from gpuadvise.cli.blocks import Cell, Table, header
 from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
 
 if TYPE_CHECKING:
@@ -16,13 +16,20 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
 
 
+_COLUMNS = header("type", "by", ">attained", ">spread", ">runs", ">peak", ">reached")
+
+
 def measured_rate(
     session: Session | None, device: Device, rates: Sequence[Rate], quick: bool = False
 ) -> Measured:
     """Return the answer that *rates* give."""
     rows = [_row(rate, device) for rate in rates]
     peaks = {rate.dtype: rate.rate for rate in rates}
-    return Measured(rows=rows, summary={"peaks": peaks}, blocks=lambda: _blocks(rates, rows))
+    return Measured(
+        rows=rows,
+        summary={"peaks": peaks},
+        blocks=lambda: [Table(_COLUMNS, tuple(map(_cells, rates, rows)))],
+    )
 
 
 def _row(rate: Rate, device: Device) -> dict[str, Any]:
@@ -36,11 +43,6 @@ def _row(rate: Rate, device: Device) -> dict[str, Any]:
         "expected": expected,
         "ratio": rate.rate / expected if expected else None,
     }
-
-
-def _blocks(rates: Sequence[Rate], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = header("type", "by", ">attained", ">spread", ">runs", ">peak", ">reached")
-    return [Table(columns, tuple(map(_cells, rates, rows)))]
 
 
 def _cells(rate: Rate, row: dict[str, Any]) -> tuple[Cell, ...]:

@@ -96,7 +96,10 @@ def command(
         traced=traced,
     )
     if plot is not None:
-        _save_picture(plot, case)
+        from gpuadvise.cli.render.picture import save
+
+        title = f"{plural(case.staging.streams, 'stream')} on {case.device.name}"
+        save(plot, title, lambda axes: draw(axes, case.staging), lambda: time_line(case.staging))
     code, failed = _gate(case, least, timeline)
     return Answer(
         command="overlap",
@@ -133,10 +136,3 @@ def _gate(
     if least is not None and timeline is not None and timeline.notes and code is Exit.RAN:
         code = Exit.UNAVAILABLE  # what was left out of the recording may be copies
     return code, failed
-
-
-def _save_picture(path: str, case: OverlapCase) -> None:
-    from gpuadvise.cli.render.picture import save
-
-    title = f"{plural(case.staging.streams, 'stream')} on {case.device.name}"
-    save(path, title, lambda axes: draw(axes, case.staging), lambda: time_line(case.staging))

@@ -172,15 +172,12 @@ def _belongs(block: Block) -> bool:
     return isinstance(block, Line) and block.indent > 0
 
 
-def _paragraph(line: Line) -> str:
-    tone = Tone.FAINT if line.source else line.tone
-    return f"<p{_class(tone)}>{_shown(line.text)}</p>\n"
-
-
 def _page_block(block: Block) -> str:
     match block:
         case Line():
-            return _paragraph(block)
+            tone = Tone.FAINT if block.source else block.tone
+            shade = "" if tone is Tone.PLAIN else f' class="{tone.value}"'
+            return f"<p{shade}>{_shown(block.text)}</p>\n"
         case Heading():
             return f"<h2>{_shown(block.text)}</h2>\n"
         case LabelledFacts():
@@ -210,8 +207,9 @@ def _whole_table(table: Table, room: _Room) -> Iterator[str]:
 
 def _rows(table: Table, rows: Iterable[Sequence[Cell]], room: _Room) -> Iterator[str]:
     head = "".join(
-        f'<th scope="col"{_side(column.right)}>{_shown(column.title)}</th>'
+        f'<th scope="col"{side}>{_shown(column.title)}</th>'
         for column in table.columns
+        for side in [' class="right"' if column.right else ""]
     )
     start = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n'
     if not room.take(start):
@@ -287,14 +285,6 @@ def _citation(cited: Mapping[str, Any] | None) -> str:
     if address.startswith(_LINKED):
         words = f'<a rel="noreferrer noopener" href="{_text(address)}">{words}</a>'
     return f'<p class="faint">Source: {words}</p>\n'
-
-
-def _class(tone: Tone) -> str:
-    return "" if tone is Tone.PLAIN else f' class="{tone.value}"'
-
-
-def _side(right: bool) -> str:
-    return ' class="right"' if right else ""
 
 
 def _shown(text: str) -> str:

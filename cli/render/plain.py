@@ -53,24 +53,18 @@ def _lines(block: Block) -> list[str]:
         case Heading():
             return ["", inert(block.text)]
         case LabelledFacts():
-            return _facts(block)
+            cells = [
+                [inert(row.label), inert(row.value.text), inert(row.said)] for row in block.rows
+            ]
+            return _aligned(cells, (False, False, False))
         case Table():
-            return _table(block)
+            head = [inert(column.title) for column in block.columns]
+            body = [[inert(cell.text) for cell in row] for row in block.rows]
+            return _aligned([head, *body], [column.right for column in block.columns])
         case Drawing():
             return drawing_lines(block)
         case other:
             assert_never(other)
-
-
-def _facts(facts: LabelledFacts) -> list[str]:
-    cells = [[inert(row.label), inert(row.value.text), inert(row.said)] for row in facts.rows]
-    return _aligned(cells, (False, False, False))
-
-
-def _table(table: Table) -> list[str]:
-    head = [inert(column.title) for column in table.columns]
-    body = [[inert(cell.text) for cell in row] for row in table.rows]
-    return _aligned([head, *body], [column.right for column in table.columns])
 
 
 def _aligned(rows: list[list[str]], right: Sequence[bool]) -> list[str]:

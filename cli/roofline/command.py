@@ -17,7 +17,7 @@ from gpuadvise.cli.exits import Exit, fails_over, fails_under
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.options import GpuOptions, Share, Text, pick
 from gpuadvise.cli.roofline.answer import blocks, result, rows
-from gpuadvise.cli.roofline.request import Profiled, described, known_name, profiled, typed
+from gpuadvise.cli.roofline.request import described, known_name, profiled, typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,10 @@ def command(
                 "--ncu gives the kernels: leave out --describe, --flops, --bytes, --time."
             )
         report = profiled(ncu)
-        workloads, notes = report.workloads, (*_left_out(report), *damage_notes(report.damage))
+        workloads, notes = report.workloads, damage_notes(report.damage)
+        if report.left_out:
+            launches = plural(report.left_out, "launch", "launches")
+            notes = (f"{launches} left out: no floating-point operations.", *notes)
         damaged = bool(report.damage)
         if not gpu.given:
             gpu = GpuOptions(gpu=known_name(report.device))
@@ -145,13 +148,6 @@ def _workloads(
             "work does: --flops 1 --bytes 1 --get ridges.",
         )
     return [typed(flops, moved, dtype, time)]
-
-
-def _left_out(report: Profiled) -> tuple[str, ...]:
-    if not report.left_out:
-        return ()
-    launches = plural(report.left_out, "launch", "launches")
-    return (f"{launches} left out: no floating-point operations.",)
 
 
 def _save_chart(path: str, device: Device, kernels: list[Placed]) -> None:

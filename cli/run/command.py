@@ -48,7 +48,10 @@ def command(
     with temporary_folder() as folder:
         recorded = record_program(program, folder, recipe)
         if not recorded.recordings:
-            complain(_nothing(recorded, recipe), _instead(recorded))
+            hint = "nsys profile --trace=cuda,nvtx,osrt records any program that uses a GPU."
+            if recorded.recorder is ProgramRecorder.TORCH and recorded.uses_torch:
+                hint = "Give fewer: gpuadvise run --warmup 1 --steps 1 -- COMMAND."
+            complain(_nothing(recorded, recipe), hint)
             sys.exit(recorded.exit_code or Exit.UNAVAILABLE)
         left = kept is None or _keep(recorded, kept)
         answered = _answer(recorded, kept if left else None)
@@ -83,12 +86,6 @@ def _nothing(recorded: RecordedProgram, recipe: Recipe) -> str:
         f"The program took no step after a warm-up of {plural(recipe.warmup, 'step')}: nothing was "
         "recorded. A step is one of its first optimizer, or a call of a module where nothing is trained."
     )
-
-
-def _instead(recorded: RecordedProgram) -> str:
-    if recorded.recorder is ProgramRecorder.TORCH and recorded.uses_torch:
-        return "Give fewer: gpuadvise run --warmup 1 --steps 1 -- COMMAND."
-    return "nsys profile --trace=cuda,nvtx,osrt records any program that uses a GPU."
 
 
 def _keep(recorded: RecordedProgram, target: Path) -> bool:

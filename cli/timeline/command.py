@@ -63,7 +63,7 @@ def command(
         cases = list(timelines_in(request.files, asked))
     else:
         cases = list(timelines_by(spread, request.files, asked, left))
-    longest = max((case for case in cases), key=lambda case: case.timeline.span_ns)
+    longest = max(cases, key=lambda case: case.timeline.span_ns)
     listed = operators_of(longest) if request.operators else None
     if plot is not None:
         from gpuadvise.cli.render.picture import save
