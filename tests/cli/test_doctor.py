@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpuadvise.advisor.backends import driver_presence
-from gpuadvise.cli.doctor import evaluate
 from gpuadvise.cli.schema import bundled
+from gpuadvise.rules import machine_checks
 from gpuadvise.rules.guide import RULES
 
 BOXES = Path(__file__).parent / "boxes"
@@ -60,7 +60,7 @@ def test_clocks_and_link_of_an_idle_gpu_are_not_judged(cli) -> None:
     result = document(cli("doctor", "--from", IDLE, "--format", "json"))["result"]
     assert result["verdict"] == "healthy"
     idle = {name for name, status in statuses(result).items() if status == "idle, not judged"}
-    assert idle == evaluate.AT_WORK
+    assert idle == machine_checks.AT_WORK
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_what_cannot_be_is_a_sentence(cli, options: tuple[str, ...], said: str) 
 
 
 def test_checks_of_a_gpu_at_work_are_rules() -> None:
-    assert {rule.id for rule in RULES} >= evaluate.AT_WORK
+    assert {rule.id for rule in RULES} >= machine_checks.AT_WORK
 
 
 @pytest.mark.parametrize("form", [("--format", "json"), ("--report", "json")])
