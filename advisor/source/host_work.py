@@ -79,7 +79,7 @@ def _is_called_in_loop(context: RuleContext, function: SourceFunction, depth: in
             continue
         loop = next((above for above in call.ancestors() if above.kind in LOOPS), None)
         if loop is not None:
-            if not _TIMED.search(context.file.text.content, loop.start, loop.end):
+            if not _reads_clock(context, loop):
                 return True
             continue
         if depth == 0 and _is_called_in_loop(context, caller, 1):
