@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _UPDATES = frozenset(("+=", "-=", "*=", "/=", "|=", "&=", "^="))
 _WAITS = re.compile(rb"__sync|\bsync\(|barrier|__threadfence|atomic", re.IGNORECASE)
+_LOADS = frozenset(("subscript_expression", "call_expression"))
 _OFFSET = re.compile(r"(?<=\w)[-+]\d+(?=\])")
 
 
@@ -168,3 +169,38 @@ def _conditions_in_loop(context: RuleContext, update: Node) -> Iterator[Node]:
         condition = above.part("condition") if above.kind == "if_statement" else None
         if condition is not None:
             yield condition
+
+
+def loop_of_rounds(context: RuleContext, update: Node) -> Node | None:
+    """Return the loop whose rounds all update the same elements by *update*, each in a loop over them inside; None without."""
+    loop = context.loop_around(update)
+    rounds = context.loop_around(loop) if loop is not None else None
+    if loop is None or rounds is None:
+        return None
+    counter = _counter(context, loop)
+    outer = _counter(context, rounds)
+    if not counter or not outer:
+        return None
+    changed = context.assigned_below(rounds) - {counter, context.root_name(update.children[0])}
+    parts = [update.children[0], loop.part("condition"), _start(loop), loop.part("update")]
+    names = {
+        context.at(node)
+        for part in parts
+        if part is not None
+        for node in (part, *context.file.tree.below(part))
+        if node.kind == "identifier"
+    }
+    held = [node for node in context.file.tree.below(update.children[0]) if node.kind in _LOADS]
+    known = counter in names and changed.isdisjoint(names) and len(held) == 1
+    return rounds if known else None
+
+
+def _counter(context: RuleContext, loop: Node) -> str:
+    update = loop.part("update") if loop.kind == "for_statement" else None
+    return context.at(update.children[0]) if update is not None and update.children else ""
+
+
+def _start(loop: Node) -> Node | None:
+    declared = loop.part("initializer")
+    begin = declared.child("init_declarator") if declared is not None else None
+    return begin.children[-1] if begin is not None else declared

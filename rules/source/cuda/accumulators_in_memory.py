@@ -9,6 +9,7 @@ from gpuadvise.advisor.source.array_access import array_access
 from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.memory_updates import (
     is_update,
+    loop_of_rounds,
     overlapping_updates,
     stores_of,
     updated_again,
@@ -47,7 +48,11 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if loop is None or (loop.index, context.at(target)) in reported:
             continue
         array = _array_of(context, target)
-        if array is None or array.restrict or not _stays(context, target, loop):
+        if array is None or array.restrict:
+            continue
+        if not _stays(context, target, loop):
+            if not array.shared and not reported:
+                yield from _of_rounds(context, update)
             continue
         if not _reads_another(context, loop, target):
             continue
@@ -69,6 +74,15 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "no register.",
             f"Add up in a local variable, and store it to {context.at(target)} once after the loop; __restrict__ on the "
             "parameters lets the compiler do so.",
+        )  # fmt: skip
+
+
+def _of_rounds(context: RuleContext, update: Node) -> Iterator[Diagnostic]:
+    if (rounds := loop_of_rounds(context, update)) is not None:
+        yield context.diagnostic(
+            "accumulators-in-memory", update,
+            f"Each round of the loop in line {context.file.text.line(rounds.start)} loads and stores the same elements again.",
+            "Let a thread keep its element in a register through all rounds, and store it once at the end.", minor=True,
         )  # fmt: skip
 
 
@@ -173,8 +187,6 @@ __global__ void sums(float *out, const float *x, int rows, int columns) {
 }""",
     ),
 )
-
-
 RULE = source_rule(
     id="accumulators-in-memory",
     title="Add up in a register",

@@ -114,8 +114,14 @@ def _rows_of_tensors(context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _is_of_record(context: RuleContext, element: TensorElement) -> bool:
-    """Whether the last index is a number: rows are records of a few elements, perhaps."""
-    return context.file.is_constant(element.indices[-1], context.function)
+    """Whether the last index is a number, or counts up to one: rows are records of a few elements, perhaps."""
+    last, loop = element.indices[-1], context.loop_around(element.node)
+    condition = loop.part("condition") if loop is not None else None
+    if condition is not None and len(condition.children) == len(("counter", "bound")):
+        counter, bound = condition.children
+        if context.at(counter) == context.at(last):
+            return context.file.is_constant(context.settled(bound), context.function)
+    return context.file.is_constant(last, context.function)
 
 
 def _runs(context: RuleContext) -> Iterator[Diagnostic]:
@@ -125,8 +131,8 @@ def _runs(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         yield context.diagnostic(
             "uncoalesced-access", access,
-            f"Each thread walks a run of {array.name} that begins at {context.at(begin)}: neighbouring threads load from places as far "
-            "apart as their runs are long.",
+            f"Each thread walks a run of {array.name} that begins at {context.at(begin)}: neighbouring threads are as far apart as their "
+            "runs are long.",
             "Let the lanes of a warp share a run, or a part of one of 4 to 16 lanes where runs are short, and add up by __shfl_down_sync().",
             minor=True,
         )  # fmt: skip

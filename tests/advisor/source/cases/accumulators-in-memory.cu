@@ -164,3 +164,20 @@ __global__ void windows_of_tensors(torch::PackedTensorAccessor32<float, 3, torch
     if (i > 0) out[0][i - 1][at] += 2 * x[i];  // expect: accumulators-in-memory
   }
 }
+__global__ void nearest_in_tiles(float *least, const float *x, int n, int m) {
+  __shared__ float tile[256];
+  for (int first = 0; first < m; first += 256) {
+    tile[threadIdx.x] = x[first + threadIdx.x];
+    __syncthreads();
+    for (int j = threadIdx.x; j < n; j += blockDim.x) {
+      float best = 1e30f;
+      for (int k = 0; k < 256; ++k) best = fminf(best, tile[k] - x[j]);
+      if (first == 0 || least[j] > best) least[j] = best;  // expect: accumulators-in-memory
+    }
+    __syncthreads();
+  }
+}
+__global__ void another_part_each_round(float *out, const float *x, int n, int m) {
+  for (int i = 0; i < m; ++i)
+    for (int j = threadIdx.x; j < n; j += blockDim.x) out[i * n + j] += x[j];
+}

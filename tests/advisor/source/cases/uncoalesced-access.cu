@@ -456,3 +456,7 @@ __global__ void rows_of_a_header(int *out, const int *in) {
   if (i >= MOST_TOURS) return;
   for (int k = 0; k < most_cities; ++k) out[k] += in[i * most_cities + k];  // expect: uncoalesced-access
 }
+__global__ void updates_of_a_tensor(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> x, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 6; ++k) out[k] += x[i][k];
+}
