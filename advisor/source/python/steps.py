@@ -43,6 +43,8 @@ class StepLoops:
         self._chosen: dict[ast.AST, bool] = {}
         self._outer: set[ast.AST] = set()
         self._parts: dict[ast.AST, set[str]] = {}
+        # The bodies of conditions in which a loss goes backward and an optimiser steps: if step % 5 == 0.
+        self._step_bodies: set[tuple[ast.AST, bool]] = set()
         self.on_gpu: bool | None = None
         self._find_training()
         self._find_hooks()
@@ -133,7 +135,10 @@ class StepLoops:
         inner = node
         for above in self.module.ancestors(node):
             if isinstance(above, (ast.IfExp, ast.If)) and not (
-                inner is above.test or self.is_chosen_once(above) or _asks_for_gpu(above.test)
+                inner is above.test
+                or self.is_chosen_once(above)
+                or _asks_for_gpu(above.test)
+                or (self._step_bodies and (above, _is_in_body(above, inner)) in self._step_bodies)
             ):
                 return None
             if isinstance(above, (ast.ExceptHandler, ast.Lambda)):
@@ -213,23 +218,45 @@ class StepLoops:
                     s.value for s in self.module.walk(node) if isinstance(s, ast.Return) and s.value
                 ]
                 self.functions[node] = set(names_in(returned)) - {"self"}
-            elif node.name in ("validation_step", "test_step"):
+            elif node.name in ("validation_step", "test_step") or self._evaluates_beside(node):
                 self.evaluation_functions.add(node)
+
+    def _evaluates_beside(self, method: ast.FunctionDef) -> bool:
+        """Whether *method*, of a class that has a method for one step of training, is that of one batch of evaluation."""
+        if not _EVALUATES.match(method.name) or len(method.args.args) <= 1:
+            return False
+        around = self.module.parents[method]
+        beside = any(
+            self.module.parents.get(f) is around and self._is_one_step(f)
+            for f in self.functions
+            if isinstance(f, ast.FunctionDef)
+        )
+        return beside and not any(isinstance(part, LOOPS) for part in self.module.walk(method))
 
     def _find_training(self) -> None:
         steps: set[ast.AST] = set()
         backward: list[tuple[ast.Call, set[str]]] = []
         holders: dict[ast.AST, set[str]] = {}
         stepping: set[ast.AST] = set()
+        sent: set[tuple[ast.AST, bool]] = set()
+        stepped: set[tuple[ast.AST, bool]] = set()
+        optimizers = self._optimizers()
         for call in self.module.calls:
             losses = _losses(self.module, call)
             if losses is not None:
                 backward.append((call, losses))
-            if _is_step(self.module, call) or _scales_loss(call):
+                sent.update(self._bodies_around(call))
+            if (
+                _is_step(self.module, call)
+                or _scales_loss(call)
+                or (optimizers and _owner_of(call, "step") in optimizers)
+            ):
+                stepped.update(self._bodies_around(call))
                 around = list(self.module.loops_around(call))
                 steps.update(around)
                 if not around:
                     stepping.add(self.module.function_of(call))
+        self._step_bodies = sent & stepped
         for call, losses in backward:
             loop = next((a for a in self.module.loops_around(call) if a in steps), None)
             holder = self.module.function_of(call)
@@ -264,17 +291,53 @@ class StepLoops:
             helper = tensors.called(call)
             if helper is not None and self.training_loop(call) is not None:
                 self.functions.setdefault(helper, set()).update(holders.get(helper, ()))
-        for holder, losses in holders.items():
+        for holder in holders:
             # One step as a method or function, which a loop of another file calls.
             if (
                 holder in stepping
-                and losses
                 and isinstance(holder, ast.FunctionDef)
                 and holder not in self.functions
-                and holder.name not in ("main", "train", "run", "fit", "demo", "closure")
-                and not self.calls(holder.name)
+                and self._is_one_step(holder)
             ):
-                self.functions[holder] = set(losses)
+                self.functions[holder] = set(holders[holder])
+        for _ in range(2):
+            for call in self.module.calls:
+                helper = tensors.called(call)
+                if helper in holders and helper not in self.functions and self.training_loop(call):
+                    self.functions[helper] = set(holders[helper])
+
+    def _is_one_step(self, holder: ast.FunctionDef) -> bool:
+        """Whether *holder*, which goes backward and steps outside of any loop, is what each step calls."""
+        is_method = isinstance(self.module.parents.get(holder), ast.ClassDef)
+        given = len(holder.args.args) + len(holder.args.kwonlyargs) - is_method
+        if holder.name in ("main", "run", "demo", "closure") or (
+            holder.name in ("train", "fit") and not given
+        ):
+            return False
+        return not any(tensors_of(self.module).called(c) is holder for c in self.calls(holder.name))
+
+    def _optimizers(self) -> set[str]:
+        """Return what the file writes of objects that clear gradients or send a loss backward themselves.
+
+        Whatever such an object is called, its ``step()`` is one of training.
+        """
+        found = {
+            _owner_of(call, name)
+            for name in ("zero_grad", *_BACKWARDS)
+            for call in self.calls(name)
+            if name == "zero_grad" or call.args
+        }
+        return found - {""}
+
+    def _bodies_around(self, call: ast.Call) -> Iterator[tuple[ast.AST, bool]]:
+        """Yield the conditions around *call* in its function, and whether it stands in their bodies."""
+        inner: ast.AST = call
+        for above in self.module.ancestors(call):
+            if isinstance(above, ast.If) and inner is not above.test:
+                yield above, _is_in_body(above, inner)
+            elif isinstance(above, FUNCTIONS):
+                return
+            inner = above
 
     def _add_training(self, loop: ast.AST, losses: set[str]) -> None:
         if (rounds := rounds_of(self.module, loop)) is not None and rounds <= _FEW_STEPS:
@@ -352,7 +415,7 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
     moving = {module.loop_around(call) for call, _ in moves}
     if works_on_gpu(module):
         # What a loop moves itself is known; the others leave it to a helper.
-        for loop in (*steps.training, *steps.evaluation.difference(moving)):
+        for loop in (*_with_outer(module, steps), *steps.evaluation.difference(moving)):
             for part in module.walk(loop.iter if isinstance(loop, ast.For) else loop):
                 value = tensors[part]
                 if value is not None and value.kind is ValueKind.LOADER:
@@ -374,12 +437,21 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
     return {call for call in loaders if call is not None and call not in slow}
 
 
+def _with_outer(module: PythonModule, steps: StepLoops) -> Iterator[ast.AST]:
+    """Yield the loops that train, and those over a loader around them: a batch may be split once more."""
+    for loop in steps.training:
+        yield loop
+        for around in module.loops_around(loop):
+            if isinstance(around, ast.For):
+                yield around
+
+
 def loaders_to_train(module: PythonModule) -> set[ast.Call]:
     """Return the loaders over whose batches a loop of this file trains."""
     tensors = tensors_of(module)
     return {
         value.maker
-        for loop in steps_of(module).training
+        for loop in _with_outer(module, steps_of(module))
         for part in module.walk(loop.iter if isinstance(loop, ast.For) else loop)
         if (value := tensors[part]) is not None
         and value.kind is ValueKind.LOADER
@@ -774,11 +846,40 @@ def _is_step(module: PythonModule, call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
     if call.func.attr != "step":
-        return call.func.attr in ("optimizer_step", "optimize_step", "step_optimizer")
+        return _STEPS.match(call.func.attr) is not None
     name = module.name_of(call.func.value).lower()
     if not name and isinstance(call.func.value, ast.Subscript):
         name = module.name_of(call.func.value.value).lower()
     return any(word in name for word in _STEPPERS) and "sched" not in name
+
+
+# What wrappers of an optimiser call a step: Noam's step_and_update_lr, Lightning's optimizer_step.
+_STEPS = re.compile(
+    r"(?:optim(?:izer|ize)?_step|step_(?:optim(?:izer)?s?|and_\w+)|optimize_parameters)$"
+)
+
+
+# One batch of evaluation, as a method.
+_EVALUATES = re.compile(
+    r"(?:eval|evaluate|valid|validate|validation|test)(?:_(?:step|batch|one_batch))?$"
+)
+
+
+def _owner_of(call: ast.Call, name: str) -> str:
+    """Return what *call* calls the method *name* of, as it is written; "" for another call."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != name:
+        return ""
+    return ast.unparse(call.func.value) if _is_dotted(call.func.value) else ""
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _is_in_body(branch: ast.If | ast.IfExp, part: ast.AST) -> bool:
+    return isinstance(branch, ast.If) and part in branch.body
 
 
 def names_in(nodes: list[ast.expr]) -> Iterator[str]:

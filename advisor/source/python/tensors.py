@@ -851,7 +851,9 @@ class Tensors:
             return None
         if last == "DataParallel" and given:
             return given[0]
-        if "device" in last.lower() and not self.cpu_only and last[:1].islower():
+        # get_device(), dist_util.dev()
+        named = "device" in last.lower() or (last == "dev" and not call.args)
+        if named and not self.cpu_only and last[:1].islower():
             return _LIKELY_GPU
         if name.startswith("random."):
             return _HOST_VALUE

@@ -50,8 +50,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     for call in module.calls_named("backward"):
         if (
             isinstance(call.func, ast.Attribute)
-            and steps.training_loop(call)
-            and (b"__main__" in words or _is_trainer(module, call))
+            and (loop := steps.training_loop(call))
+            and (b"__main__" in words or loop in steps.functions or _is_trainer(module, call))
         ):
             yield module.diagnostic(
                 "eager-training", call,
@@ -65,10 +65,20 @@ def _is_trainer(module: PythonModule, call: ast.Call) -> bool:
     """Whether *call* stands in the loop of a function that trains, by its name, over batches."""
     loop = module.loop_around(call)
     is_over_batches = isinstance(loop, ast.While) or (
-        isinstance(loop, ast.For) and loader_of(module, loop) is not None
+        isinstance(loop, ast.For)
+        and (loader_of(module, loop) is not None or _draws_batches(module, loop))
     )
     name = getattr(module.function_of(call), "name", "")
     return is_over_batches and _TRAINS.match(name) is not None
+
+
+def _draws_batches(module: PythonModule, loop: ast.For) -> bool:
+    """Whether each round of *loop* takes a batch by ``next(batches)``."""
+    return any(
+        isinstance(part, ast.Call) and getattr(part.func, "id", "") == "next"
+        for statement in loop.body
+        for part in module.walk(statement)
+    )
 
 
 def _trainers(module: PythonModule) -> Iterator[Diagnostic]:

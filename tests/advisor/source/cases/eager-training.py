@@ -195,3 +195,20 @@ import torch
 from transformers import TrainingArguments
 
 arguments = TrainingArguments(output_dir="out", bf16=True)
+
+
+# ---
+# case: one step as a method
+import torch
+
+
+class Agent:
+    def __init__(self, model):
+        self.model = model.to("cuda")
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def update(self, batch):
+        loss = self.model(batch).mean()
+        self.optimizer.zero_grad()
+        loss.backward()  # expect: eager-training
+        self.optimizer.step()

@@ -201,3 +201,27 @@ def watch(model, batch):
     model = model.eval()
     guess = model(batch.cuda())  # expect: evaluation-with-gradients
     return guess.argmax(1)
+
+
+# ---
+# case: one batch of evaluation beside one step of training
+import torch
+
+
+class Trainer:
+    def __init__(self, model, device):
+        self.model = model.to(device)
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def train(self, x, y):
+        self.model.train()
+        self.optimizer.zero_grad()
+        loss = self.loss(self.model(x), y)
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def eval(self, x, y):
+        self.model.eval()
+        guess = self.model(x)  # expect: evaluation-with-gradients
+        return self.loss(guess, y)

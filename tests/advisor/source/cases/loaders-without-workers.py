@@ -189,3 +189,16 @@ TrainingArguments(output_dir="out", bf16=True)  # expect: loaders-without-worker
 
 # case: a trainer with workers
 TrainingArguments(output_dir="out", dataloader_num_workers=4)
+
+
+# ---
+# case: batches that are split once more
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(data, batch_size=64)  # expect: loaders-without-workers
+for batches in loader:
+    for batch in batches:
+        optimizer.zero_grad()
+        model(to_device(batch, torch.device("cuda"))).mean().backward()
+        optimizer.step()

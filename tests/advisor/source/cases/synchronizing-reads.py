@@ -67,12 +67,12 @@ optimizer.step()
 print(loss.item())
 
 
-# case: in a function that the loop calls
+# case: in a function that is one step, which a loop of another file calls
 def step(x, y):
     loss = criterion(model(x), y)
     loss.backward()
     optimizer.step()
-    return loss.item()
+    return loss.item()  # expect: synchronizing-reads
 
 
 # ---
@@ -86,3 +86,80 @@ for x, y in loader:
     loss.backward()
     optimizer.step()
     total += loss.item()
+
+
+# ---
+# case: a wrapper of the optimiser steps
+import torch
+
+for x, y in loader:
+    loss = criterion(model(x.to(dist_util.dev())), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step_and_update_lr()
+    total += loss.item()  # expect: synchronizing-reads
+
+
+# ---
+# case: what clears gradients takes a step, whatever it is called
+import torch
+
+for x, y in loader:
+    trainer.zero_grad()
+    loss = criterion(model(x.cuda()), y)
+    loss.backward()
+    trainer.step()
+    total += loss.item()  # expect: synchronizing-reads
+
+
+# ---
+# case: a simulator steps, and nothing is trained
+import torch
+
+for x, y in loader:
+    loss = criterion(model(x.cuda()), y)
+    loss.backward()
+    env.step()
+    total += loss.item()
+
+
+# ---
+# case: a step of a class, in methods, and every other step
+import torch
+
+
+class Agent:
+    def update(self, batch, step):
+        self.update_critic(batch.cuda())
+        if step % 2 == 0:
+            loss = self.actor(batch.cuda()).mean()
+            self.actor_opt.zero_grad()
+            loss.backward()
+            self.actor_opt.step()
+            self.log("actor", loss.item())  # expect: synchronizing-reads
+
+    def update_critic(self, batch):
+        loss = self.critic(batch).mean()
+        self.critic_opt.zero_grad()
+        loss.backward()
+        self.critic_opt.step()
+        self.log("critic", loss.item())  # expect: synchronizing-reads
+
+
+# ---
+# case: a program that takes one step
+import torch
+
+
+def main():
+    loss = model(torch.rand(8, 8, device="cuda")).mean()
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+
+
+def train():
+    loss = model(torch.rand(8, 8, device="cuda")).mean()
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
