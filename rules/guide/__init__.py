@@ -156,6 +156,7 @@ _MODULES = (
     "device_state.hot_device",
     "device_state.busy_device",
     "device_state.mig_slices",
+    "python.unused_gradients",
     "cuda.legacy_warp_intrinsics",
     "cuda.unsynchronized_timers",
     "cuda.misplaced_events",

@@ -74,6 +74,7 @@ CUDA_RULES = (
     "values-read-in-loops",
 )
 PYTHON_RULES = (
+    "unused-gradients",
     "split-batches",
     "recomputed-results",
     "restarted-workers",
