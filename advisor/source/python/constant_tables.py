@@ -59,6 +59,7 @@ class ConstantTable:
         self.first: ast.Call | None = None
         self.is_pattern = False  # not only zeros, which may be a start
         self._constant: set[str] = set()
+        self._numbers: set[str] = set()  # computed of sizes: step = 1.0 / (height + 2)
         changed = _changed_in_place(module, around)
         statements = [
             s
@@ -77,6 +78,9 @@ class ConstantTable:
             if changed.intersection(names):
                 continue
             kernels = self._count(statement.value)
+            made: list[ast.Call] = []
+            is_number = kernels is None and self._kernels(statement.value, made) == 0 and not made
+            self._numbers = self._numbers | names if is_number else self._numbers - names
             self._constant = self._constant | names if kernels else self._constant - names
 
     def _count(self, node: ast.expr) -> int | None:
@@ -103,7 +107,8 @@ class ConstantTable:
             case ast.Constant():
                 return 0
             case ast.Name():
-                return 0 if node.id in self._constant or self._is_size(node, node.id) else None
+                known = node.id in self._constant or node.id in self._numbers
+                return 0 if known or self._is_size(node, node.id) else None
             case ast.Attribute():
                 if node.attr in ("shape", "device", "dtype"):
                     return 0

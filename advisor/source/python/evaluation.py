@@ -5,7 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.module import FUNCTIONS
+from gpuadvise.advisor.source.python.steps import without_gradients
+from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpuadvise.advisor.source.python.module import PythonModule
 
 # What says that gradients are meant after all, or that the model is only being exported.
@@ -38,3 +44,94 @@ def run_behind(module: PythonModule, switch: ast.Expr | ast.Assign, model: str) 
             if is_run and ast.unparse(part.func) == model and part.args:
                 run = part
     return run
+
+
+# What leaves the graph; data is what detach() was before.
+_LEAVES_GRAPH = ("detach", "data")
+# Of these a result needs no graph either.
+_ASKS = frozenset(("shape", "size", "device", "dtype", "dim", "ndim"))
+
+
+def runs_detached(module: PythonModule) -> Iterator[ast.Call]:
+    """Yield the calls of a model whose every use is ``.detach()`` or ``.data``, and which record a graph all the same."""
+    if not any(word in module.text.content for word in (b".detach()", b".data")):
+        return
+    tensors = tensors_of(module)
+    for call in module.calls:
+        model = tensors[call.func]
+        if model is None or model.kind is not ValueKind.MODEL or not call.args:
+            continue
+        result = tensors[call]
+        if result is None or result.kind is not ValueKind.TENSOR or without_gradients(module, call):
+            continue
+        above = module.parents.get(call)
+        if isinstance(above, ast.Attribute):
+            if _leaves_graph(module, call):
+                yield call
+        elif (
+            isinstance(above, ast.Assign)
+            and len(above.targets) == 1
+            and isinstance(above.targets[0], ast.Name)
+            and _is_only_detached(module, above, above.targets[0].id)
+        ):
+            yield call
+
+
+def _leaves_graph(module: PythonModule, node: ast.expr) -> bool:
+    """Whether a chain of attributes and calls on *node* detaches: ``model(x).cpu().data.numpy()``."""
+    inner: ast.AST = node
+    for above in module.ancestors(node):
+        if isinstance(above, ast.Attribute) and above.value is inner:
+            if above.attr in _LEAVES_GRAPH:
+                return True
+        elif not (isinstance(above, ast.Call) and above.func is inner):
+            return False
+        inner = above
+    return False
+
+
+def _is_only_detached(module: PythonModule, made: ast.Assign, name: str) -> bool:
+    """Whether all that is read of *name*, from *made* until it is bound anew, detaches it."""
+    function = module.function_of(made)
+    if not isinstance(function, FUNCTIONS):
+        return False
+    named = [n for n in module.walk(function) if isinstance(n, ast.Name) and n.id == name]
+    anew = [n.lineno for n in named if not isinstance(n.ctx, ast.Load) and n.lineno > made.lineno]
+    end = min(anew, default=(getattr(function, "end_lineno", 0) or 0) + 1)
+    # A branch that binds it leaves what was before for the other one.
+    uses = [n for n in named if isinstance(n.ctx, ast.Load) and made.lineno < n.lineno <= end]
+    if any(
+        isinstance(n.ctx, ast.Load) and n.lineno <= made.lineno for n in named
+    ) or _is_in_branch_alone(module, anew, end, function, made):
+        return False
+    detached = False
+    for use in uses:
+        above = module.parents.get(use)
+        if not isinstance(above, ast.Attribute) or above.attr not in (*_LEAVES_GRAPH, *_ASKS):
+            return False
+        detached = detached or above.attr in _LEAVES_GRAPH
+    return detached
+
+
+def _is_in_branch_alone(
+    module: PythonModule, anew: list[int], end: int, function: ast.AST, made: ast.Assign
+) -> bool:
+    """Whether *name* is bound anew under a condition only, behind which it is read again."""
+    if not anew:
+        return False
+    around = [a for a in module.ancestors(made) if isinstance(a, (ast.If, ast.For, ast.While))]
+    for part in module.walk(function):
+        if (
+            isinstance(part, (ast.If, ast.For, ast.While, ast.Try))
+            and part not in around
+            and part.lineno < end <= (part.end_lineno or 0)
+        ):
+            names = {n.id for t in made.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+            return any(
+                isinstance(n, ast.Name)
+                and n.id in names
+                and isinstance(n.ctx, ast.Load)
+                and n.lineno > (part.end_lineno or 0)
+                for n in module.walk(function)
+            )
+    return False

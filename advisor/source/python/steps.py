@@ -84,6 +84,17 @@ class StepLoops:
         """Return the calls of a function or a method by its last name."""
         return self.module.calls_named(name)
 
+    def is_called_each_round(self, node: ast.AST) -> bool:
+        """Whether *node* runs in each call of a function of this file that a loop calls in every round."""
+        function = repeated_call_of(self.module, node)
+        if function is None or self.module.loop_around(node) is not None:
+            return False
+        tensors = tensors_of(self.module)
+        return any(
+            tensors.called(call) is function and self.is_repeated(call) and self.runs_always(call)
+            for call in self.calls(function.name)
+        )
+
     def losses(self, loop: ast.AST) -> set[str]:
         """Return the names of what goes backward in a training loop or in a function of its step."""
         return self.training.get(loop) or self.functions.get(loop) or set()
@@ -357,7 +368,11 @@ class StepLoops:
                 continue
             if node in self.training or self._trains(node):
                 continue
-            if loader_of(self.module, node) is None and not self._draws_batches(node):
+            if (
+                loader_of(self.module, node) is None
+                and not _is_over_batches(node.iter)
+                and not self._draws_batches(node)
+            ):
                 continue
             for around in self.module.loops_around(node):
                 if around not in self.training:
@@ -407,6 +422,23 @@ def loader_of(module: PythonModule, loop: ast.For | ast.AsyncFor) -> ast.expr | 
     return None
 
 
+def _is_over_batches(iterable: ast.expr) -> bool:
+    """Whether a generator that is named for it hands out batches: ``minibatches(users, size)``."""
+    while isinstance(iterable, ast.Call):
+        name = getattr(iterable.func, "attr", getattr(iterable.func, "id", ""))
+        if _BATCHES.match(name):
+            return True
+        if not iterable.args or name not in ("enumerate", "tqdm", "track", "iter"):
+            return False
+        iterable = iterable.args[0]
+    return False
+
+
+_BATCHES = re.compile(
+    r"(?:get_|iter(?:ate)?_|make_)?(?:mini_?)?batch(?:es|_iter(?:ator)?|_gen(?:erator)?|ify)$|mini_?batch$"
+)
+
+
 def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
     """Return the loaders of a file that works on a GPU whose batches it moves there, trains or evaluates on."""
     steps, tensors = steps_of(module), tensors_of(module)
@@ -434,7 +466,25 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
         for part in module.walk(loop.iter)
         if (value := tensors[part]) is not None and value.kind is ValueKind.LOADER
     }
-    return {call for call in loaders if call is not None and call not in slow}
+    return {call for call in loaders if call is not None and call not in slow} - _taken_once(module)
+
+
+def _taken_once(module: PythonModule) -> set[ast.Call]:
+    """Return the loaders of which nothing but ``next(iter(loader))`` takes one batch, outside of any loop."""
+    tensors = tensors_of(module)
+    once: set[ast.Call] = set()
+    again: set[ast.Call] = set()
+    for call in steps_of(module).calls("next"):
+        for part in module.walk(call):
+            value = tensors[part]
+            if value is not None and value.kind is ValueKind.LOADER and value.maker is not None:
+                (once if module.loop_around(call) is None else again).add(value.maker)
+    for loop in module.nodes if once else ():
+        for part in module.walk(loop.iter) if isinstance(loop, ast.For) else ():
+            value = tensors[part]
+            if value is not None and value.kind is ValueKind.LOADER and value.maker is not None:
+                again.add(value.maker)
+    return once - again
 
 
 def _with_outer(module: PythonModule, steps: StepLoops) -> Iterator[ast.AST]:

@@ -21,6 +21,7 @@ from gpuadvise.advisor.source.python.training import (
     LOADERS,
     argument,
     has_unknown_arguments,
+    is_cuda_device,
 )
 
 if TYPE_CHECKING:
@@ -218,6 +219,13 @@ class Tensors:
         self._prepares_data = b"__getitem__" in module.text.content or bool(
             _PREPARES.search(module.text.file.rpartition("/")[2])
         )
+        # Whatever has parameters is a model.
+        self._models = {
+            getattr(call.func.value, "attr", getattr(call.func.value, "id", ""))
+            for call in module.calls
+            if isinstance(call.func, ast.Attribute)
+            and call.func.attr in ("parameters", "named_parameters")
+        } - {"self", "", "cls"}
         self._default_on_gpu = bool(_DEFAULT_ON_GPU.search(module.text.content))
         self._in_order: list[ast.FunctionDef | ast.AsyncFunctionDef] = module.of_any(
             ast.FunctionDef, ast.AsyncFunctionDef
@@ -345,6 +353,9 @@ class Tensors:
         of_model = function.name != "__init__" and self.is_model(self._class)
         tensors = set() if of_model else self._used_as_tensors(function)
         arguments = function.args
+        # def match(x, device=torch.device("cuda")): what it is given is there, too.
+        defaults = (*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None))
+        at_default = any(is_cuda_device(self.module, default) for default in defaults)
         for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             value: Value | None = None
             if of_model and _may_be_tensor(parameter):
@@ -352,7 +363,7 @@ class Tensors:
             elif _BATCH_NAMES.match(parameter.arg):
                 value = _GIVEN_BATCH
             elif parameter.arg in tensors and _may_be_tensor(parameter):
-                value = _LIKELY_ON_GPU
+                value = _ON_GPU if at_default else _LIKELY_ON_GPU
             names[parameter.arg] = value
         return names
 
@@ -472,15 +483,19 @@ class Tensors:
             self._block(body, names)
             # What leaves says nothing of what follows.
             if not (body and isinstance(body[-1], _LEAVES)):
-                outcomes.append({name: names.get(name) for name in bound})
+                outcomes.append({name: names[name] for name in bound if name in names})
             for name in bound:
                 names.pop(name, None)
             names.update(before)
-        for name in bound if outcomes else ():
-            value = outcomes[0][name]
-            for other in outcomes[1:]:
-                if other[name] is not value:
-                    value = _either(value, other[name])
+        for name in bound:
+            # Where a branch leaves a name without a value, nothing behind it can read it.
+            values = [outcome[name] for outcome in outcomes if name in outcome]
+            if not values:
+                continue
+            value = values[0]
+            for other in values[1:]:
+                if other is not value:
+                    value = _either(value, other)
             names[name] = value
 
     def _bind(
@@ -698,7 +713,7 @@ class Tensors:
             return Value(ValueKind.LOADER, sure=False)
         if kind is ValueKind.DEVICE:
             return _LIKELY_GPU
-        return _LIKELY_MODEL if kind is ValueKind.MODEL else None
+        return _LIKELY_MODEL if kind is ValueKind.MODEL or name in self._models else None
 
     def _attribute(self, node: ast.Attribute, names: dict[str, Value | None]) -> Value | None:
         if node.attr.endswith("Tensor"):
@@ -1140,12 +1155,48 @@ def indices_to_gpu(module: PythonModule) -> Iterator[ast.Subscript]:
         ):
             continue
         for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
-            value = tensors[part]
-            is_range = isinstance(part, ast.Call) and getattr(part.func, "id", "") == "range"
-            is_array = value is not None and value.kind is ValueKind.ARRAY and not value.random
-            if is_range or is_array:
+            if _is_of_host(module, part, tensors[part]):
                 yield node
                 break
+
+
+def _is_of_host(module: PythonModule, index: ast.expr, value: Value | None) -> bool:
+    """Whether *index* is a range, a list that is filled element by element, or an array or a tensor that the host made."""
+    if isinstance(index, ast.Call) and getattr(index.func, "id", "") == "range":
+        return True
+    if value is not None and value.kind is ValueKind.TENSOR:
+        made = value.place is TensorMemory.PAGEABLE and value.maker is not None
+        return made and value.sure and not value.data
+    if value is not None and value.kind is ValueKind.ARRAY:
+        return not value.random and not _is_one_element(module, index)
+    if not isinstance(index, ast.Name):
+        return False
+    function = module.function_of(index)
+    values = [v for v in module.values_of(index.id) if module.function_of(v) is function]
+    return bool(values) and all(isinstance(v, (ast.List, ast.ListComp)) for v in values)
+
+
+def _is_one_element(module: PythonModule, index: ast.expr) -> bool:
+    """Whether *index* is one number of an array: ``order[j]``, of which PyTorch makes a view."""
+    function = module.function_of(index)
+    looked = [index]
+    if isinstance(index, ast.Name):
+        looked = [v for v in module.values_of(index.id) if module.function_of(v) is function]
+    counters = {
+        part.id
+        for loop in module.loops_around(index)
+        if isinstance(loop, ast.For)
+        for part in ast.walk(loop.target)
+        if isinstance(part, ast.Name)
+    }
+    return bool(looked) and all(
+        isinstance(value, ast.Subscript)
+        and (
+            isinstance(value.slice, ast.Constant)
+            or (isinstance(value.slice, ast.Name) and value.slice.id in counters)
+        )
+        for value in looked
+    )
 
 
 def stores_to_gpu(module: PythonModule) -> Iterator[ast.Assign]:
@@ -1324,7 +1375,7 @@ def _is_dtype(call: ast.Call) -> bool:
 
 # Parameters that hold numbers, texts, lists or functions in the methods of a model.
 _OF_HOST = re.compile(
-    r"(?:is|has|use|do|return|with|no|num|n|max|min|top|output|apply)_|.*(?:name|path|file|mode|type|idx|kwargs|config"
+    r"(?:is|has|use|do|return|with|no|num|n|max|min|top|output|apply)_|(?:keep|drop(?:out)?)_?(?:prob|p|rate)?$|.*(?:name|path|file|mode|type|idx|kwargs|config"
     r"|cfg|args|opts?|params|hparams|fn|func|function|loader|dataset|layer|module|device|dtype|list|dict|metas?"
     r"|prefix|suffix|flag|verbose|eps|axis|rate|ratio|scale_factor|temperature|epoch|strict|stage|batch|batch_idx"
     r"|inputs?|outputs|targets|data|samples?|ctx|callback|tokenizer|prompts?|texts?|steps?|level|seed|shape)s?$",

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.evaluation import run_behind
+from gpuadvise.advisor.source.python.evaluation import run_behind, runs_detached
 from gpuadvise.advisor.source.python.steps import is_test, steps_of, without_gradients, works_on_gpu
 from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
 from gpuadvise.advisor.thresholds import number
@@ -39,6 +39,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     if b".eval()" in words:
         yield from _behind_eval(module)
+    yield from _detached(module)
     steps, tensors = steps_of(module), tensors_of(module)
     loops: list[ast.For | ast.While] = module.of_any(ast.For, ast.While)
     for node in loops:
@@ -95,6 +96,19 @@ def _behind_eval(module: PythonModule) -> Iterator[Diagnostic]:
                 "evaluation-with-gradients", run,
                 "Nothing goes backward behind eval(), yet this call records a graph: its activations stay in memory.",
                 _ACTION.replace("the loop", "the call"),
+            )  # fmt: skip
+
+
+def _detached(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find runs of a model whose results are detached in every use: ``actor(state).cpu().data.numpy()``."""
+    steps = steps_of(module)
+    for call in runs_detached(module):
+        if _is_module(call) and not _is_called_without(module, module.function_of(call)):
+            yield module.diagnostic(
+                "evaluation-with-gradients", call,
+                "Whatever reads this result detaches it, yet the call records a graph: its activations stay in memory.",
+                "Run it in `with torch.no_grad():`.",
+                minor=steps.training_loop(call) is None,
             )  # fmt: skip
 
 

@@ -66,8 +66,8 @@ def _features(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> list
                     seen.add(called)
                     named = part if _FEATURES.search(called) else caller
                     looked.append((called, named))
-            elif (_FEATURES.search(called) and not _STORED.search(called)) or (
-                _is_parser(part) and not _fills_cache(module, part)
+            elif not _fills_cache(module, part) and (
+                (_FEATURES.search(called) and not _STORED.search(called)) or _is_parser(part)
             ):
                 found.append(part if caller is None or _is_parser(part) else caller)
     found = list(dict.fromkeys(found))
@@ -86,11 +86,12 @@ def _is_parser(call: ast.Call) -> bool:
 def _fills_cache(module: PythonModule, call: ast.Call) -> bool:
     """Whether *call* runs only where nothing was kept yet."""
     return any(
-        isinstance(above, ast.If) and re.search(r"cache|is None|not in", ast.unparse(above.test))
+        isinstance(above, ast.If) and _KEPT.search(ast.unparse(above.test))
         for above in module.ancestors(call)
     )
 
 
+_KEPT = re.compile(r"cache|is None|not in|(?:exists|is_?file)\(")
 MOST = number(2, "features of a data set that are shown", "", "our judgement")
 _PARSERS = re.compile(
     r"(?:^|\.)(?:loadtxt|genfromtxt|read_csv|PlyData\.read|ElementTree\.parse|ET\.parse|minidom\.parse)$"

@@ -117,6 +117,8 @@ def _updates(module: PythonModule, loop: ast.For) -> bool:
                         root = root.func if isinstance(root, ast.Call) else root.value
                     if isinstance(root, ast.Name) and (root.id in targets or _is_state(part)):
                         return True
+            if _updates_average(part, targets):
+                return True
             if (
                 isinstance(part, ast.AugAssign)
                 and isinstance(part.target, ast.Name)
@@ -130,9 +132,21 @@ def _updates(module: PythonModule, loop: ast.For) -> bool:
                 and (isinstance(part.value, ast.BinOp) or _AVERAGES.search(ast.unparse(part.value)))
                 and isinstance(part.targets[0], ast.Attribute)
                 and part.targets[0].attr == "data"
+                and not ast.unparse(part.value).endswith(".clone()")
             ):
                 return True
     return False
+
+
+def _updates_average(part: ast.AST, targets: set[str]) -> bool:
+    """Whether *part* hands a parameter to what keeps its average: ``ema.update(name, param.data)``."""
+    return (
+        isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and part.func.attr in ("update", "update_average", "update_parameter")
+        and _AVERAGES.search(ast.unparse(part.func.value)) is not None
+        and any(isinstance(n, ast.Name) and n.id in targets for a in part.args for n in ast.walk(a))
+    )
 
 
 def _is_state(call: ast.Call) -> bool:

@@ -20,6 +20,7 @@ from gpuadvise.advisor.source.python.steps import (
 )
 from gpuadvise.advisor.source.python.tensors import stores_to_gpu, tensors_of, uploads_of
 from gpuadvise.advisor.source.python.training import is_written_out
+from gpuadvise.advisor.source.python.upload_helpers import uploads_by_helpers
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -43,7 +44,8 @@ _ACTION_OF_CALL = (
     "in one pinned buffer with non_blocking=True."
 )
 _EACH_STEP = re.compile(
-    r"(?:^|_)(?:step|prepare|execute|forward|schedule|decode|prefill|sample|compute_logits|to_torch|to_tensor|predict)(?:_|$)"
+    r"(?:^|_)(?:step|prepare|execute|forward|schedule|decode|prefill|sample|compute_logits|to_torch|to_tensor|predict"
+    r"|(?:to|on)_(?:device|gpu|cuda)|act|(?:select|choose|get)_actions?)(?:_|$)"
 )
 
 
@@ -60,14 +62,25 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         for node in stores_to_gpu(module)
         if (function := repeated_call_of(module, node)) is not None and is_helper(function)
     ]
+    shown: set[ast.AST] = set()
     for call in [*uploads, *stores]:
         if generates(module, module.loop_around(call)) or is_beside_more(module, call):
             continue
         in_step = steps.training_loop(call) is not None or (
             steps.is_repeated(call) and steps.runs_always(call)
         )
-        often = call in stores or forward_of(module, call) is not None
-        if in_step or often or _is_of_each_step(module, call):
+        often = (
+            call in stores
+            or forward_of(module, call) is not None
+            or steps.is_called_each_round(call)
+        )
+        named = not in_step and not often and _is_of_each_step(module, call)
+        if named:
+            # One for all that the function uploads line by line.
+            if module.function_of(call) in shown:
+                continue
+            shown.add(module.function_of(call))
+        if in_step or often or named:
             yield module.diagnostic(
                 "repeated-uploads", call,
                 where_on_gpu(
@@ -80,21 +93,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _by_helpers(module: PythonModule, uploads: list[ast.Call]) -> Iterator[Diagnostic]:
     """Find functions that upload several arrays, each by a call of a helper of this file."""
-    helpers = {module.function_of(call) for call in uploads}
-    names = {f.name: f for f in helpers if isinstance(f, ast.FunctionDef) and f.args.args}
-    counts: dict[ast.AST, list[ast.Call]] = {}
-    for node in module.nodes if names else ():
-        name = getattr(node, "attr", getattr(node, "id", ""))
-        if name not in names or not isinstance(node, (ast.Attribute, ast.Name)):
-            continue
-        above = module.parents.get(node)
-        function = module.function_of(node)
-        if not isinstance(above, ast.Call) or function is names[name] or function is module.tree:
-            continue
-        mapped = above.func is not node and getattr(above.func, "id", "") == "map"
-        if (above.func is node or mapped) and repeated_call_of(module, above) is function:
-            counts.setdefault(function, []).extend([above] * (FEWEST if mapped else 1))
-    for calls in counts.values():
+    for calls in uploads_by_helpers(module, uploads):
         if len(calls) >= FEWEST:
             yield module.diagnostic(
                 "repeated-uploads", calls[0],

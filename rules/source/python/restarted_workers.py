@@ -78,7 +78,14 @@ def _loaders_of_epochs(module: PythonModule) -> set[ast.Call]:
         )
         for part in module.walk(loop.iter) if again else ():
             value = tensors[part]
-            if value is not None and value.kind is ValueKind.LOADER and value.maker is not None:
+            if value is None or value.kind is not ValueKind.LOADER or value.maker is None:
+                continue
+            # One that each epoch makes anew has new workers anyway.
+            anew = module.loop_around(value.maker) is not None or (
+                module.loop_around(loop) is None
+                and module.function_of(value.maker) is module.function_of(loop)
+            )
+            if not anew:
                 loaders.add(value.maker)
     return loaders
 

@@ -1,4 +1,4 @@
-"""Queries, keys and values that three products make of one input."""
+"""Queries, keys and values that three products make of one input, and networks of one shape side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu
+from gpuadvise.advisor.source.python.parallel_layers import layers_side_by_side
+from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -22,6 +23,10 @@ _ACTION = (
     "Make one layer of the {count}, nn.Linear(width, widths of all {count}), and split what it gives: one larger product, "
     "and the input is read once. Weights of a trained model are joined by torch.cat when they are loaded."
 )
+_ACTION_SIDE_BY_SIDE = (
+    "Make one layer with twice the columns or channels and split what it gives; run networks at once by torch.func.vmap over "
+    "stack_module_state, or torch.bmm with stacked weights."
+)
 _NAMES = re.compile(
     r"(?:.*_)?(?:w_?(?P<w>[qkv])s?|(?P<p>[qkv])(?:_?(?:proj|linear|lin|fc|layer|map|net))?|to_?(?P<t>[qkv])"
     r"|(?:proj|linear|lin|fc)_?(?P<l>[qkv])|(?P<n>query|queries|keys?|values?)(?:_?(?:proj|linear|layer|net))?)$",
@@ -31,7 +36,15 @@ _NAMES = re.compile(
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``q, k, v = self.q(x), self.k(x), self.v(x)`` of linear layers; the first in a file."""
-    if b"Linear(" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
+    if is_test(module) or not may_work_on_gpu(module):
+        return
+    for call in layers_side_by_side(module) if b"torch" in module.text.content else ():
+        yield module.diagnostic(
+            "separate-projections", call,
+            where_on_gpu(module, "This and another of the same shape run one after the other on the same input, each by kernels of its own."),
+            _ACTION_SIDE_BY_SIDE,
+        )  # fmt: skip
+    if b"Linear(" not in module.text.content:
         return
     yield from _gated(module)
     projections: dict[tuple[ast.AST, str], dict[str, ast.Call]] = {}
@@ -152,7 +165,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="One wide product fills the GPU better than three narrow ones, and reads its input once.",
-    when="A class makes query, key and value, or key and value, by linear layers of the same input.",
+    when="A class makes query, key and value by linear layers of one input, or runs two layers or networks of one shape on it.",
     citations=pytorch_tuning_guide(),
     seen="self.q(x), self.k(x), self.v(x)",
     file="train.py",

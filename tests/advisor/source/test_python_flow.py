@@ -68,7 +68,7 @@ def place(code: str, name: str = "x") -> TensorMemory | None:
         ("try:\n    x = torch.ones(3).cuda()\nexcept E:\n    raise\nx", TensorMemory.GPU),
         (
             "match a:\n    case 1:\n        x = torch.ones(3).cuda()\n    case _:\n        b()\nx",
-            None,
+            TensorMemory.GPU,  # the other case leaves x without a value
         ),
         ("with a as b:\n    x = torch.ones(3).cuda()\nx", TensorMemory.GPU),
         ("def f(x):\n    return x\nf(torch.ones(3).cuda())", TensorMemory.GPU),

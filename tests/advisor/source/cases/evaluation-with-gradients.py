@@ -225,3 +225,64 @@ class Trainer:
         self.model.eval()
         guess = self.model(x)  # expect: evaluation-with-gradients
         return self.loss(guess, y)
+
+
+# ---
+# case: results that leave the graph
+import torch
+
+
+class Agent:
+    def __init__(self, device):
+        self.actor = Actor().to(device)
+
+    def act(self, state):
+        return self.actor(state).cpu().data.numpy()  # expect: evaluation-with-gradients
+
+    def act_without(self, state):
+        with torch.no_grad():
+            return self.actor(state).detach().cpu().numpy()
+
+    def score(self, state):
+        return self.actor(state).sum()
+
+
+G, D = Generator().cuda(), Discriminator().cuda()
+opt_g = torch.optim.Adam(G.parameters())
+opt_d = torch.optim.Adam(D.parameters())
+def fit(loader):
+    for real in loader:
+        fake = G(noise(real))  # expect: evaluation-with-gradients
+        loss = hinge(D(real), D(fake.detach()))
+        opt_d.zero_grad()
+        loss.backward()
+        opt_d.step()
+
+
+# ---
+# case: a result that is detached in one place and goes backward in another
+import torch
+
+G, D = Generator().cuda(), Discriminator().cuda()
+opt_g = torch.optim.Adam(G.parameters())
+opt_d = torch.optim.Adam(D.parameters())
+def fit(loader):
+    for real in loader:
+        fake = G(noise(real))
+        loss = hinge(D(real), D(fake.detach()))
+        loss.backward()
+        opt_d.step()
+        (-D(fake).mean()).backward()
+        opt_g.step()
+
+
+def fit_sometimes(loader):
+    for step, real in enumerate(loader):
+        fake = G(noise(real))
+        loss = hinge(D(real), D(fake.detach()))
+        loss.backward()
+        opt_d.step()
+        if step % 2:
+            fake = G(noise(real, 1))
+        (-D(fake).mean()).backward()
+        opt_g.step()

@@ -125,3 +125,13 @@ def powers(a, x, n):
         more = x
         more = a @ more
         x = torch.cat([x, more], dim=-1)
+
+
+# ---
+# case: as much room again when it is full
+import torch
+
+for part in parts:
+    if filled + len(part) > len(room):
+        room = torch.cat((room, torch.zeros_like(room)), 0)
+    room[filled : filled + len(part)] = part.cuda()

@@ -205,3 +205,20 @@ class Picker(torch.nn.Module):
     def get_best(self, boxes):
         best = boxes[:, 4].argmax(1)
         return boxes[best].sum()
+
+
+# ---
+# case: batches of a generator, and a function at whose default the GPU is
+import torch
+
+with torch.no_grad():
+    for users in minibatch(everyone, size=64):
+        ratings = model(torch.as_tensor(users).cuda())
+        found.append(ratings.topk(20).indices.cpu())  # expect: hidden-synchronizations
+
+
+def peel(x, rounds, device=torch.device("cuda")):
+    for _ in range(rounds):
+        peaks = torch.nonzero(torch.relu(x) > 1)  # expect: hidden-synchronizations
+        x.index_fill_(0, peaks[:, 0], 0)
+    return peaks

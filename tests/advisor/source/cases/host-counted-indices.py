@@ -107,3 +107,38 @@ for images, labels in loader:
 for images, labels in loader:
     rows = torch.zeros(64, 10, device=device)
     picked = rows[labels]
+
+
+# ---
+# case: lists that the host fills, and one number of an array
+import numpy as np
+import torch
+
+for x in loader:
+    scores = model(x.cuda())
+    rows = []
+    for row in known:
+        rows.extend(row)
+    scores[rows] = 0  # expect: host-counted-indices
+    order = np.argsort(keys)
+    for k in range(len(keys)):
+        total += scores[order[k]]
+        one = order[k]
+        total += scores[one]
+
+
+# ---
+# case: a mask that the host draws
+import torch
+
+
+class Edges(torch.nn.Module):
+    def drop(self, x, keep_prob):
+        values = torch.sigmoid(x)
+        chosen = (torch.rand(len(values)) + keep_prob).int().bool()
+        return values[chosen]  # expect: host-counted-indices
+
+    def drop_on_device(self, x, keep_prob):
+        values = torch.sigmoid(x)
+        chosen = (torch.rand(len(values), device=x.device) + keep_prob).int().bool()
+        return values[chosen]

@@ -181,3 +181,24 @@ class Boxes(torch.utils.data.Dataset):
     def __getitem__(self, index):
         boxes = np.loadtxt(self.label_paths[index])
         return boxes
+
+
+# ---
+# case: computed where no file has it yet
+import os
+
+import torch
+
+
+class Voices(torch.utils.data.Dataset):
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, i):
+        name = self.files[i] + ".spec"
+        if os.path.exists(name):
+            return torch.load(name)
+        else:
+            spec = mel_spectrogram(self.wave(i).to("cuda"))
+            torch.save(spec, name)
+        return spec

@@ -123,3 +123,23 @@ class ModelEMA:
         for name, value in self.ema.state_dict().items():  # expect: per-parameter-updates
             value *= self.decay
             value += (1 - self.decay) * state[name].detach()
+
+
+# ---
+# case: an average that is handed each parameter, and a copy of it
+import torch
+
+
+def step(model, ema, loss):
+    for name, param in model.cuda().named_parameters():  # expect: per-parameter-updates
+        ema.update(name, param.data)
+
+
+def averaged(model, ema):
+    for name, param in model.named_parameters():
+        param.data = ema.shadow[name].clone()
+
+
+def shown(model, bar):
+    for name, param in model.named_parameters():
+        bar.update(param.numel())

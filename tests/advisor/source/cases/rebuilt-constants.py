@@ -150,3 +150,26 @@ class Host(nn.Module):
     def forward(self, x):
         t = torch.arange(self.dim)
         return x + (t * 2 + 1).sin().to(x.device)
+
+
+# ---
+# case: numbers of sizes go into the table
+import torch
+
+
+class Shift(torch.nn.Module):
+    def forward(self, x):
+        n, c, h, w = x.size()
+        step = 1.0 / (h + 2)
+        line = torch.linspace(step - 1.0, 1.0 - step, h, device=x.device)  # expect: rebuilt-constants
+        line = line.unsqueeze(0).repeat(h, 1).unsqueeze(2)
+        grid = torch.cat([line, line.transpose(1, 0)], dim=2)
+        return torch.nn.functional.grid_sample(x, grid)
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x, given):
+        step = given / 2
+        line = torch.linspace(0, 1, 8, device=x.device) * step
+        line = line.unsqueeze(0).repeat(8, 1) * step
+        return x + torch.cat([line, line], dim=1)

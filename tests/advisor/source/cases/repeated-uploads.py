@@ -166,3 +166,27 @@ def evaluate_policy(policy, envs):
     while len(done) < 10:
         state, _, done, _ = envs.step(policy.act())
         masks = torch.tensor([0.0 if d else 1.0 for d in done], device="cuda")
+
+
+# ---
+# case: a helper for batches, a function of a loop, and one that runs once
+import torch
+
+
+def to_device(arrays, device):
+    texts = torch.from_numpy(arrays[0]).long().to(device)  # expect: repeated-uploads
+    lengths = torch.from_numpy(arrays[1]).to(device)
+    return texts, lengths
+
+
+def weigh(x, places, device=torch.device("cuda")):
+    return x * torch.from_numpy(places).to(device)  # expect: repeated-uploads
+
+
+def set_up(places, device=torch.device("cuda")):
+    return torch.from_numpy(places).to(device)
+
+
+table = set_up(all_places)
+for x in recordings:
+    total += weigh(x, all_places)

@@ -109,3 +109,16 @@ for step in range(9999):
 # case: a generator
 for step in range(9999):
     images = next(make(step))
+
+
+# ---
+# case: made anew in each epoch
+import torch
+from torch.utils.data import DataLoader
+
+for epoch in range(100):
+    loader = DataLoader(sets[epoch], num_workers=4)
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).mean().backward()
+        optimizer.step()

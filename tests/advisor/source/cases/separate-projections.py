@@ -126,7 +126,7 @@ class Convolved(nn.Module):
         self.v = nn.Conv2d(n, n, 1)
 
     def forward(self, x):
-        return attend(self.q(x), self.k(x), self.v(x))
+        return attend(self.q(x), self.k(x), self.v(x))  # expect: separate-projections
 
 
 # case: other names
@@ -185,3 +185,110 @@ class Gated(torch.nn.Module):
 
     def forward(self, x):
         return self.w2(torch.nn.functional.silu(self.w1(x)) * self.w3(x))  # expect: separate-projections
+
+
+# ---
+# case: two critics, each of several layers
+import torch
+from torch import nn
+
+
+class Critic(nn.Module):
+    def __init__(self, n):
+        self.a1, self.b1 = None, None
+        self.first = nn.Linear(n, 256)
+        self.second = nn.Linear(256, 1)
+        self.other_first = nn.Linear(n, 256)
+        self.other_second = nn.Linear(256, 1)
+
+    def forward(self, x):
+        q = torch.relu(self.first(x))  # expect: separate-projections
+        q = self.second(q)
+        p = torch.relu(self.other_first(x))
+        p = self.other_second(p)
+        return q, p
+
+
+# ---
+# case: two stacks of layers
+import torch
+from torch import nn
+
+
+class Twins(nn.Module):
+    def __init__(self, n):
+        self.q1 = nn.Sequential(nn.Linear(n, 64), nn.ReLU(), nn.Linear(64, 1))
+        self.q2 = nn.Sequential(nn.Linear(n, 64), nn.ReLU(), nn.Linear(64, 1))
+
+    def forward(self, x):
+        return self.q1(x), self.q2(x)  # expect: separate-projections
+
+
+# ---
+# case: gated convolutions, layer by layer
+import torch
+from torch import nn
+
+
+class Gates(nn.Module):
+    def __init__(self, n, layers):
+        for i in range(layers):
+            self.filters.append(nn.Conv1d(n, n, 2, dilation=2**i))
+            self.gates.append(nn.Conv1d(n, n, 2, dilation=2**i))
+
+    def forward(self, x):
+        for i in range(len(self.filters)):
+            x = torch.tanh(self.filters[i](x)) * torch.sigmoid(self.gates[i](x))  # expect: separate-projections
+        return x
+
+
+# ---
+# case: two networks of a step
+import torch
+
+first = Critic(8).cuda()
+second = Critic(8).cuda()
+for states, actions in loader:
+    loss = (first(states, actions) - second(states, actions)).pow(2).mean()  # expect: separate-projections
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+# ---
+# case: two heads of one layer, of other shapes, of other inputs, one behind the other, or one of two
+import torch
+from torch import nn
+
+
+class Heads(nn.Module):
+    def __init__(self, n):
+        self.mean = nn.Linear(n, 8)
+        self.deviation = nn.Linear(n, 8)
+        self.near = nn.Conv2d(n, n, 3)
+        self.far = nn.Conv2d(n, n, 3, dilation=2)
+        self.again = nn.Conv2d(n, n, 3)
+        self.norm = LayerNorm(n)
+        self.norm_of_skip = LayerNorm(n)
+
+    def forward(self, x, y):
+        heads = self.mean(x), self.deviation(x)
+        other_shapes = self.near(x) + self.far(x)
+        other_inputs = self.near(x) + self.again(y)
+        norms = self.norm(x) + self.norm_of_skip(x)
+        return heads, other_shapes, other_inputs, norms
+
+
+class Bound(nn.Module):
+    def __init__(self, n):
+        self.near = nn.Conv2d(n, n, 3)
+        self.again = nn.Conv2d(n, n, 3)
+
+    def forward(self, x, deep):
+        x = self.near(x)
+        x = self.again(x)
+        if deep:
+            x = self.near(x)
+        else:
+            x = self.again(x)
+        return x

@@ -63,3 +63,13 @@ class Trainer:
     def fit(self):
         for x, y in self.batches:
             x = x.to("cuda:0")
+
+
+# ---
+# case: one batch, once
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(data, batch_size=64)
+batch = next(iter(loader))
+guess = model(batch.to("cuda"))
