@@ -142,8 +142,15 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             yield Read(call, How.COPY, False)
         elif module.name_of(call.func) in _CONVERSIONS and call.args:
             sure = _on_gpu(module, call.args[0], call)
-            if sure or (sure is False and module.name_of(call.func).startswith("math.")):
+            likely = module.name_of(call.func).startswith("math.") and (
+                # Sizes are rounded everywhere.
+                module.name_of(call.func) not in ("math.ceil", "math.floor")
+                or _is_of_tensor(module, call.args[0])
+            )
+            if sure or (sure is False and likely):
                 yield Read(call, _use(module, call), sure)
+        elif (sized := _size_of_gpu(module, call)) is not None:
+            yield sized
         elif module.name_of(call.func) == "torch.full" and len(call.args) > 1:
             # The number to fill in is read.
             if _on_gpu(module, call.args[1], call):
@@ -173,8 +180,56 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
         read = _chosen_by_mask(module, node)
         if read is not None:
             yield read
-        elif _is_old_item(module, node):
+        elif _is_old_item(module, node) or _is_cut_by_tensor(module, node):
             yield Read(node, _use(module, node), True)
+
+
+_TAKES_SIZES = frozenset(
+    (
+        "range",
+        "torch.arange",
+        "torch.zeros",
+        "torch.ones",
+        "torch.empty",
+        "torch.rand",
+        "torch.randn",
+    )
+)
+_REDUCES = frozenset(("max", "min", "sum", "amax", "amin"))
+
+
+def _size_of_gpu(module: PythonModule, call: ast.Call) -> Read | None:
+    """Return the read in ``torch.arange(lengths.max())``: how many elements there are the host has to know."""
+    if module.name_of(call.func) not in _TAKES_SIZES:
+        return None
+    for given in call.args:
+        looked: list[ast.expr] = [given]
+        if isinstance(given, ast.Name):
+            function = module.function_of(call)
+            looked = [v for v in module.values_of(given.id) if module.function_of(v) is function]
+        for value in looked:
+            if isinstance(value, ast.BinOp):
+                value = value.left
+            reduced = (
+                isinstance(value, ast.Call)
+                and isinstance(value.func, ast.Attribute)
+                and value.func.attr in _REDUCES
+            )
+            known = tensors_of(module)[value] if reduced else None
+            if known is not None and _is_on_gpu(known):
+                return Read(call, How.NUMBER, known.sure)
+    return None
+
+
+def _is_cut_by_tensor(module: PythonModule, node: ast.Subscript) -> bool:
+    """Whether *node* is ``x[start:end]`` with a bound that is an element of a tensor of the GPU."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for part in parts:
+        for bound in (part.lower, part.upper) if isinstance(part, ast.Slice) else ():
+            value = tensors_of(module)[bound] if bound is not None else None
+            if value is not None and _is_on_gpu(value) and value.sure:
+                return True
+    return False
 
 
 def _is_old_item(module: PythonModule, node: ast.Subscript) -> bool:
@@ -515,6 +570,25 @@ def came_from_host(module: PythonModule, copy: ast.expr) -> bool:
         above = module.parents.get(named[0]) if named else None
         moved = isinstance(above, ast.Attribute) and above.attr in ("to", "cuda")
     return moved
+
+
+def is_computed_test(module: PythonModule, read: Read) -> bool:
+    """Whether *read* tests what a function of PyTorch computes of a tensor: ``if torch.min(x) < -1``."""
+    return read.how is How.TESTED and any(
+        isinstance(part, ast.Call) and module.name_of(part.func).startswith("torch.")
+        for part in module.walk(read.node)
+    )
+
+
+def is_joined(node: ast.expr) -> bool:
+    """Whether *node* copies at once what a loop before it has collected."""
+    return any(
+        isinstance(part, ast.Call)
+        and getattr(part.func, "attr", "") in ("cat", "stack", "concat")
+        and bool(part.args)
+        and isinstance(part.args[0], (ast.Name, ast.Attribute))
+        for part in ast.walk(node)
+    )
 
 
 def is_helper(function: ast.FunctionDef) -> bool:

@@ -24,6 +24,7 @@ class Series(StrEnum):
     POSITIONS = "positions"
     SAMPLES = "samples"
     STEPS_OF_CELL = "steps of a cell"
+    MATRICES = "matrices"
 
 
 _FEWEST = 3  # operations of a round on tensors: one or two may be meant
@@ -79,6 +80,8 @@ def _series_in_loop(module: PythonModule, loop: ast.For) -> Series | None:
     """Return what runs in a loop over positions of a tensor, or over frequencies."""
     if isinstance(loop.target, ast.Name) and _fills_one_by_one(module, loop):
         return Series.SAMPLES
+    if _decomposes_each(module, loop):
+        return Series.MATRICES
     if not _runs_often(module, loop):
         return None
     element = _element_of_tensor(module, loop)
@@ -93,6 +96,65 @@ def _series_in_loop(module: PythonModule, loop: ast.For) -> Series | None:
     if _FUNCTIONS.match(_last_name(loop.iter)) and _collects(module, loop):
         return Series.FUNCTIONS
     return None
+
+
+# What PyTorch computes of a batch of matrices as of one.
+_OF_MATRICES = re.compile(
+    r"torch\.(?:linalg\.)?(?:svd|svdvals|eigh|eigvalsh|eig|qr|inv|inverse|pinv|solve|cholesky|det|lstsq)$"
+)
+
+
+def _decomposes_each(module: PythonModule, loop: ast.For) -> bool:
+    """Whether each round of a loop that counts through an axis decomposes one matrix, also by a function of the file."""
+    if not _counts_axis(loop.iter) or not steps_of(module).is_repeated(loop.body[0]):
+        return False
+    tensors = tensors_of(module)
+    for statement in loop.body:
+        for part in module.walk(statement):
+            if not isinstance(part, ast.Call) or module.loop_around(part) is not loop:
+                continue
+            if _OF_MATRICES.match(module.name_of(part.func)):
+                return _is_of_counter(module, loop, part)
+            function = tensors.called(part)
+            if function is not None and len(function.body) <= _SHORT:
+                return any(
+                    isinstance(inner, ast.Call) and _OF_MATRICES.match(module.name_of(inner.func))
+                    for inner in module.walk(function)
+                ) and _is_of_counter(module, loop, part)
+    return False
+
+
+_SHORT = 6  # statements of a function that does little else
+
+
+def _counts_axis(rounds: ast.expr) -> bool:
+    """Whether a loop counts to a size: ``range(x.shape[0])``, ``range(len(x))``."""
+    if not isinstance(rounds, ast.Call) or getattr(rounds.func, "id", "") != "range":
+        return False
+    if len(rounds.args) != 1:
+        return False
+    bound = rounds.args[0]
+    return (
+        (isinstance(bound, ast.Subscript) and getattr(bound.value, "attr", "") == "shape")
+        or (isinstance(bound, ast.Call) and getattr(bound.func, "attr", "") == "size")
+        or (isinstance(bound, ast.Call) and getattr(bound.func, "id", "") == "len")
+    )
+
+
+def _is_of_counter(module: PythonModule, loop: ast.For, call: ast.Call) -> bool:
+    """Whether *call* is given what the counter of *loop* picks, by itself or by names that the round binds."""
+    names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    for statement in loop.body:
+        if statement.lineno >= call.lineno:
+            break
+        if isinstance(statement, ast.Assign) and names.intersection(_names(statement.value)):
+            names.update(
+                part.id
+                for target in statement.targets
+                for part in ast.walk(target)
+                if isinstance(part, ast.Name)
+            )
+    return any(names.intersection(_names(given)) for given in call.args)
 
 
 def _steps_of_cell(module: PythonModule, loop: ast.For | ast.While) -> Series | None:
@@ -230,6 +292,13 @@ def _element_of_tensor(module: PythonModule, loop: ast.For) -> str:
         target = (
             target.elts[1] if isinstance(target, ast.Tuple) and len(target.elts) > 1 else target
         )
+    if (
+        isinstance(over, ast.Call)
+        and getattr(over.func, "id", "") == "zip"
+        and isinstance(target, ast.Tuple)
+    ):
+        # Rows of several tensors side by side: the first stands for all.
+        over, target = over.args[0] if over.args else over, target.elts[0]
     if not isinstance(over, (ast.Name, ast.Attribute)) or not isinstance(target, ast.Name):
         return ""
     value = tensors_of(module)[over]
@@ -298,6 +367,8 @@ def _work_on_picks(module: PythonModule, loop: ast.For, element: str = "") -> in
                 count += _FEWEST_OF_SAMPLE  # a place that the host has to know first
             if isinstance(part, ast.Assign) and is_picked(part.value):
                 picks += 1
+                if _copies_sample(module, part, counter):
+                    count += _FEWEST_OF_SAMPLE
                 picked.update(
                     name.id
                     for target in part.targets
@@ -310,12 +381,44 @@ def _work_on_picks(module: PythonModule, loop: ast.For, element: str = "") -> in
                 if isinstance(called, ast.Attribute) and called.attr not in _NO_KERNELS:
                     given.append(called.value)
                 name = _last_name(called)
-                is_helper = isinstance(called, ast.Name) and name not in _BUILTINS
-                if name not in _NO_KERNELS and name not in _BUILTINS and any(map(is_picked, given)):
+                own = isinstance(called, ast.Attribute) and (
+                    tensors_of(module).called(part) is not None
+                    and ast.unparse(called.value) == "self"
+                )
+                is_helper = own or (isinstance(called, ast.Name) and name not in _BUILTINS)
+                if (
+                    (own or name not in _NO_KERNELS)
+                    and name not in _BUILTINS
+                    and any(map(is_picked, given))
+                ):
                     count += _FEWEST_OF_SAMPLE if is_helper else 1
             elif isinstance(part, (ast.BinOp, ast.Compare)):
                 count += is_picked(part)
     return count if picks or count else 0
+
+
+def _copies_sample(module: PythonModule, part: ast.Assign, counter: str) -> bool:
+    """Whether *part* is ``out[i] = x[i, start:end]`` of a tensor of the GPU, whose bounds another tensor may hold."""
+    target = part.targets[0]
+    if not isinstance(target, ast.Subscript) or not isinstance(part.value, ast.Subscript):
+        return False
+    whole = tensors_of(module)[target.value]
+    bounds = [
+        bound
+        for index in (
+            part.value.slice.elts if isinstance(part.value.slice, ast.Tuple) else [part.value.slice]
+        )
+        if isinstance(index, ast.Slice)
+        for bound in (index.lower, index.upper)
+        if bound is not None
+    ]
+    return (
+        [getattr(index, "id", "") for index in _first_index(target)] == [counter]
+        and whole is not None
+        and whole.kind is ValueKind.TENSOR
+        and whole.place is TensorMemory.GPU
+        and any(isinstance(bound, ast.Name) for bound in bounds)
+    )
 
 
 def _works_for_host(module: PythonModule, loop: ast.For, call: ast.Call) -> bool:

@@ -181,7 +181,11 @@ class StepLoops:
             return self._is_always(test)
         around = self.module.loop_around(branch) or self.module.function_of(branch)
         bound = self.module.bound_in(around) if isinstance(around, ast.stmt) else set()
-        names = {name for name in _names_that_decide(test) if not self._is_size(branch, name)}
+        names = {
+            name
+            for name in _names_that_decide(test)
+            if not self._is_size(branch, name) and not self._is_mode(branch, name)
+        }
         if not names:
             return any(isinstance(part, ast.Name) for part in self.module.walk(test))
         if not names or names & bound or _COUNTERS.search(ast.unparse(test)):
@@ -196,6 +200,18 @@ class StepLoops:
         return bool(values) and all(
             (isinstance(v, ast.Subscript) and getattr(v.value, "attr", "") == "shape")
             or (isinstance(v, ast.Call) and getattr(v.func, "attr", "") in ("size", "numel"))
+            for v in values
+        )
+
+    def _is_mode(self, branch: ast.AST, name: str) -> bool:
+        """Whether *name* says which of several things a function does: ``train = phase == "train"``."""
+        function = self.module.function_of(branch)
+        values = [v for v in self.module.values_of(name) if self.module.function_of(v) is function]
+        return bool(values) and all(
+            isinstance(v, ast.Compare)
+            and isinstance(v.left, (ast.Name, ast.Attribute))
+            and isinstance(v.comparators[0], ast.Constant)
+            and isinstance(v.comparators[0].value, str)
             for v in values
         )
 

@@ -236,6 +236,8 @@ class Tensors:
             self._classes[made.name] = made
         self._parameters: dict[ast.AST, dict[str, Value | None]] = {}
         # Variable = lambda *args: autograd.Variable(*args).cuda()
+        # Lengths, which are as often numbers, of which a function calls what only tensors have.
+        self._surely_tensors: set[tuple[ast.AST, str]] = set()
         self._movers = {
             name
             for name, values in module.assigned.items()
@@ -362,7 +364,9 @@ class Tensors:
                 value = _LIKELY_ON_GPU
             elif _BATCH_NAMES.match(parameter.arg):
                 value = _GIVEN_BATCH
-            elif parameter.arg in tensors and _may_be_tensor(parameter):
+            elif parameter.arg in tensors and (
+                (function, parameter.arg) in self._surely_tensors or _may_be_tensor(parameter)
+            ):
                 value = _ON_GPU if at_default else _LIKELY_ON_GPU
             names[parameter.arg] = value
         return names
@@ -378,14 +382,18 @@ class Tensors:
         calls = [node for node in self.module.walk(function) if isinstance(node, ast.Call)]
         for node in calls:
             name = self.module.name_of(node.func)
-            if name.startswith("torch.") and not name.startswith(_NO_TENSOR_FOR):
-                used.update(part.id for part in node.args if isinstance(part, ast.Name))
+            if name.startswith("torch.") and (
+                name.endswith("_like") or not name.startswith(_NO_TENSOR_FOR)
+            ):
+                whole = (n.value if isinstance(n, ast.Subscript) else n for n in node.args)
+                used.update(part.id for part in whole if isinstance(part, ast.Name))
             elif (
                 isinstance(node.func, ast.Attribute)
                 and isinstance(node.func.value, ast.Name)
                 and node.func.attr in _ONLY_OF_TENSORS
             ):
                 used.add(node.func.value.id)
+                self._surely_tensors.add((function, node.func.value.id))
         if used or any(self.module.name_of(call.func).startswith("torch.") for call in calls):
             used.update(p.arg for p in function.args.args if _PREDICTIONS.match(p.arg))
         return used

@@ -9,7 +9,9 @@ from gpuadvise.advisor.source.python.reads import (
     How,
     came_from_host,
     is_called_often,
+    is_computed_test,
     is_helper,
+    is_joined,
     reads_of,
 )
 from gpuadvise.advisor.source.python.steps import (
@@ -129,29 +131,22 @@ def _place(module: PythonModule, read: Read) -> str | None:
         if read.how is How.SIZED and steps.is_repeated(read.node) and steps.runs_always(read.node):
             return "each iteration"
         function = repeated_call_of(module, read.node)
-        return "each call" if function is not None and is_helper(function) else None
+        said = function is not None and (is_helper(function) or is_computed_test(module, read))
+        return "each call" if said else None
     if steps.training_loop(read.node) is not None:
         return "each step"
     meant = read.sure or (read.how is How.COPY and is_called_often(module, read.node))
-    if meant and steps.is_repeated(read.node) and steps.runs_always(read.node):
+    counted = read.how is How.SIZED and works_on_gpu(module)
+    if (meant or counted) and steps.is_repeated(read.node) and steps.runs_always(read.node):
         return "each iteration"
+    if meant and steps.is_called_each_round(read.node):
+        return "each call"
     if _is_in_helper(module, read.node):
         return "each call"
     function = repeated_call_of(module, read.node) if not read.sure else None
-    if function is None or _is_joined(read.node):
+    if function is None or is_joined(read.node):
         return None
     return "each call" if read.how is How.TESTED or is_helper(function) else None
-
-
-def _is_joined(node: ast.expr) -> bool:
-    """Whether *node* copies at once what a loop before it has collected."""
-    return any(
-        isinstance(part, ast.Call)
-        and getattr(part.func, "attr", "") in ("cat", "stack", "concat")
-        and bool(part.args)
-        and isinstance(part.args[0], (ast.Name, ast.Attribute))
-        for part in ast.walk(node)
-    )
 
 
 def _is_in_helper(module: PythonModule, node: ast.expr) -> bool:

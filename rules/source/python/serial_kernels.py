@@ -27,6 +27,7 @@ _WORDS = {
     Series.FUNCTIONS: "Each function or frequency queues a kernel of its own over the same input.",
     Series.POSITIONS: "Each round queues short kernels for one position, so that launches take most of the time.",
     Series.SAMPLES: "Each round queues short kernels for one sample of the batch, so that launches take most of the time.",
+    Series.MATRICES: "Each round decomposes or solves one matrix, and most of these functions let the host wait: PyTorch takes a batch of matrices at once.",
     Series.STEPS_OF_CELL: "Each round runs one step of a recurrent cell: short kernels, so that launches take most of "
     "the time.",
 }
@@ -84,7 +85,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="A short kernel takes less time than its launch, so the GPU idles between the rounds.",
-    when="A model runs head after head or a recurrent cell step by step, or a loop counts through an axis of a tensor, with several operations in each round.",
+    when="A model runs head after head or a recurrent cell step by step, or a loop counts through an axis of a tensor, with several operations in each round, or the decomposition of one matrix.",
     citations=pytorch_tuning_guide(),
     seen="torch.cat([head(x) for head in self.heads])",
     file="train.py",

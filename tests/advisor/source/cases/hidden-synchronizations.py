@@ -222,3 +222,51 @@ def peel(x, rounds, device=torch.device("cuda")):
         peaks = torch.nonzero(torch.relu(x) > 1)  # expect: hidden-synchronizations
         x.index_fill_(0, peaks[:, 0], 0)
     return peaks
+
+
+# ---
+# case: sizes and tests that the GPU computes, in functions that a model calls
+import math
+
+import torch
+
+
+def sequence_mask(lengths, longest=None):
+    if longest is None:
+        longest = lengths.max()
+    steps = torch.arange(longest, device=lengths.device)  # expect: hidden-synchronizations
+    return steps.unsqueeze(0) < lengths.unsqueeze(1)
+
+
+def spectrum(y):
+    if torch.min(y) < -1.0:  # expect: hidden-synchronizations
+        print("too low")
+    return torch.stft(y, 512)
+
+
+def mask_of(lengths, longest):
+    steps = torch.arange(longest, device=lengths.device)
+    return steps.unsqueeze(0) < lengths.unsqueeze(1)
+
+
+def wide(y, length):
+    if length < 8:
+        y = torch.nn.functional.pad(y, (0, 8))
+    return torch.stft(y, math.ceil(length / 2))
+
+
+# ---
+# case: slices whose bounds stand on the GPU
+import torch
+
+
+def pieces(x, lengths):
+    starts = (torch.rand(8, device="cuda") * lengths).long()
+    for k in range(len(starts)):
+        start = starts[k]
+        x[k, start : start + 4].relu_()  # expect: hidden-synchronizations
+
+
+def pieces_of_host(x, starts):
+    for k in range(len(starts)):
+        x.cuda()[k, starts[k] : starts[k] + 4].relu_()

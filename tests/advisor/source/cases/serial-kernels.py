@@ -196,3 +196,58 @@ def non_max_suppression(prediction, threshold):
         boxes = x[:, :4] - x[:, 2:4] / 2
         kept.append(torch.cat((boxes, scores[:, None]), 1))
     return kept
+
+
+# ---
+# case: one decomposition after the other, copies by bounds of the GPU, rows side by side
+import torch
+
+
+def whiten(covariances, device=torch.device("cuda")):
+    for k in range(covariances.shape[0]):  # expect: serial-kernels
+        rotation[k] = torch.linalg.svd(covariances[k])[0]
+
+
+def inverse_root(matrix):
+    u, s, v = torch.linalg.svd(matrix)
+    return (u / s**0.5) @ u.T
+
+
+def whiten_by_helper(covariances, near, device=torch.device("cuda")):
+    for k in range(len(near)):  # expect: serial-kernels
+        chosen = near[k]
+        rotation[k] = inverse_root(covariances[chosen])
+
+
+def whiten_both(first, second, device=torch.device("cuda")):
+    for k in range(2):
+        rotation[k] = torch.linalg.svd(covariances[k])[0]
+
+
+def one_basis(x, rounds, device=torch.device("cuda")):
+    for k in range(len(rounds)):
+        basis = torch.linalg.qr(x)[0]
+
+
+def cut(x, starts, size=4):
+    pieces = torch.zeros_like(x[:, :size])
+    for k in range(x.size(0)):  # expect: serial-kernels
+        start = starts[k]
+        pieces[k] = x[k, start : start + size]
+    return pieces
+
+
+class Stretch(torch.nn.Module):
+    def forward(self, x, lengths):
+        parts = []
+        for row, length in zip(x, lengths):  # expect: serial-kernels
+            parts.append(self.repeat(row, length))
+        return torch.cat(parts)
+
+    def repeat(self, row, length):
+        return row.repeat_interleave(length, 0)
+
+
+class Views(torch.nn.Module):
+    def forward(self, x, views):
+        return [self.net(x, view) for view in views]

@@ -163,3 +163,20 @@ def train():
     loss.backward()
     optimizer.step()
     print(loss.item())
+
+
+# ---
+# case: training and validation by one function
+import torch
+
+
+def run_step(model, x, phase, optimizer, writer):
+    train = phase == "train"
+    loss = model(x.cuda()).mean()
+    if train:
+        optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    if train:
+        writer.add_scalar("norm", norm)  # expect: synchronizing-reads
