@@ -30,6 +30,11 @@ def networks_trained(module: PythonModule) -> dict[str, set[str]]:
                     trained.setdefault(ast.unparse(target), set()).add(ast.unparse(call.func.value))
             if isinstance(above, (ast.stmt, *FUNCTIONS)):
                 break
+    for call in steps_of(module).calls("step"):
+        # self.actor.optimizer.step(), made elsewhere
+        owner, _, last = ast.unparse(getattr(call.func, "value", call.func)).rpartition(".")
+        if owner not in ("", "self") and last in ("optimizer", "optim"):
+            trained.setdefault(f"{owner}.{last}", {owner})
     return trained
 
 

@@ -37,6 +37,8 @@ _CELLS = re.compile(
     r"(?:.*_)?(?:rnn|gru|lstm|cell|rnn_?cell|gru_?cell|lstm_?cell|decode|decode_step)(?:_?\d+)?$",
     re.IGNORECASE,
 )
+# Methods that compute one position of what a forward pass computes at once.
+_ONE_STEP = re.compile(r"(?:incremental_forward|(?:forward|decode)_(?:one_)?step|one_step)$")
 _JOINS = frozenset(("torch.cat", "torch.stack", "torch.concat"))
 
 
@@ -166,10 +168,12 @@ def _steps_of_cell(module: PythonModule, loop: ast.For | ast.While) -> Series | 
         for part in module.walk(statement):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
                 is_own = isinstance(part.func.value, ast.Name) and part.func.value.id == "self"
-                runs = runs or (is_own and _CELLS.match(part.func.attr) is not None)
+                is_step = _ONE_STEP.match(part.func.attr) is not None
+                runs = runs or is_step or (is_own and _CELLS.match(part.func.attr) is not None)
                 collects = collects or part.func.attr == "append"
             elif isinstance(part, ast.AugAssign) and isinstance(part.value, ast.List):
                 collects = True
+    # A loop over layers is within the one over positions.
     if runs and collects:
         return Series.STEPS_OF_CELL
     return None

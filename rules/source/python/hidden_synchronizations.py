@@ -139,7 +139,7 @@ def _place(module: PythonModule, read: Read) -> str | None:
     counted = read.how is How.SIZED and works_on_gpu(module)
     if (meant or counted) and steps.is_repeated(read.node) and steps.runs_always(read.node):
         return "each iteration"
-    if meant and steps.is_called_each_round(read.node):
+    if (meant or read.how is How.COPY) and steps.is_called_each_round(read.node):
         return "each call"
     if _is_in_helper(module, read.node):
         return "each call"

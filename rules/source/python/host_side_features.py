@@ -35,7 +35,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module):
         return
     for node in module.of(ast.ClassDef):
-        methods = {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
+        methods = _methods(module, node)
         if "__getitem__" not in methods or "__len__" not in methods:
             continue
         for call in _features(module, methods):
@@ -45,6 +45,19 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 where_on_gpu(module, _PARSED if parses else _COMPUTED),
                 _ACTION_PARSED if parses else _ACTION,
             )  # fmt: skip
+
+
+def _methods(module: PythonModule, around: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    """Return the methods of a class, with those of its bases in this file."""
+    bases = {module.name_of(base) for base in around.bases}
+    inherited = {
+        f.name: f
+        for node in module.nodes
+        if isinstance(node, ast.ClassDef) and node.name in bases
+        for f in node.body
+        if isinstance(f, ast.FunctionDef)
+    }
+    return inherited | {f.name: f for f in around.body if isinstance(f, ast.FunctionDef)}
 
 
 def _features(module: PythonModule, methods: dict[str, ast.FunctionDef]) -> list[ast.Call]:

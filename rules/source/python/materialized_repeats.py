@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.module import last_name
+from gpuadvise.advisor.source.python.new_axes import new_axes, new_axis
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_test,
@@ -14,7 +15,6 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
     where_on_gpu,
 )
-from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -86,44 +86,18 @@ def _copies_axis(module: PythonModule, call: ast.Call) -> bool:
     if len(counts) == 1 and isinstance(counts[0], (ast.Tuple, ast.List)):
         counts = counts[0].elts
     many = [at for at, count in enumerate(counts) if getattr(count, "value", None) != 1]
-    if len(counts) < 2 or len(many) != 1 or many[0] == 0:
+    if len(counts) < 2 or not many or many[0] == 0:
         return False
+    if len(many) > 1:
+        # c.view(n, k, 1, 1).repeat(1, 1, height, width)
+        ones = new_axes(module, call, len(counts))
+        return ones.issuperset(many) and not any(
+            isinstance(counts[at], ast.Constant) for at in many
+        )
     if isinstance(counts[many[0]], ast.Constant):
         return False  # a few
-    axis = _new_axis(module, call.func.value, len(counts))
+    axis = new_axis(module, call.func.value, len(counts))
     return axis is not None and axis == many[0]
-
-
-def _new_axis(module: PythonModule, node: ast.expr, rank: int) -> int | None:
-    """Return the axis of size 1 that *node* surely has."""
-    if isinstance(node, ast.Name):
-        function = module.function_of(node)
-        values = [v for v in module.values_of(node.id) if module.function_of(v) is function]
-        return _new_axis(module, values[0], rank) if len(values) == 1 else None
-    if isinstance(node, ast.Subscript):
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        new = [at for at, p in enumerate(parts) if isinstance(p, ast.Constant) and p.value is None]
-        others = all(isinstance(p, (ast.Slice, ast.Constant)) for p in parts)
-        return new[0] if len(new) == 1 and others else None
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return None
-    if node.func.attr == "unsqueeze" and len(node.args) == 1:
-        return _index(node.args[0], rank)
-    if node.func.attr in ("view", "reshape") and len(node.args) == rank:
-        ones = [at for at, size in enumerate(node.args) if getattr(size, "value", None) == 1]
-        return ones[-1] if len(ones) == 1 else None
-    if node.func.attr in ("mean", "sum") and argument(node, "keepdim") is not None:
-        axis = argument(node, "dim") or (node.args[0] if node.args else None)
-        return _index(axis, rank) if axis is not None else None
-    return None
-
-
-def _index(node: ast.expr, rank: int) -> int | None:
-    try:
-        index = ast.literal_eval(node)
-    except ValueError:
-        return None
-    return index % rank if isinstance(index, int) else None
 
 
 def _is_needed(module: PythonModule, call: ast.Call) -> bool:

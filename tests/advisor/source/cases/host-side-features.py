@@ -202,3 +202,21 @@ class Voices(torch.utils.data.Dataset):
             spec = mel_spectrogram(self.wave(i).to("cuda"))
             torch.save(spec, name)
         return spec
+
+
+# ---
+# case: by a method of the class above it
+import torch
+
+
+class Parser:
+    def parse(self, name):
+        return librosa.stft(read(name))  # expect: host-side-features
+
+
+class Voices(torch.utils.data.Dataset, Parser):
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, i):
+        return self.parse(self.files[i]).to("cuda")

@@ -136,3 +136,22 @@ def show(x, n):
 class Arrays:
     def stack(self, x, n):
         return x[:, None].repeat(n, 1)
+
+
+# ---
+# case: two axes that a view has just made
+import torch
+
+
+class Conditioned(torch.nn.Module):
+    def forward(self, x, c):
+        c = c.view(c.size(0), c.size(1), 1, 1)
+        c = c.repeat(1, 1, x.size(2), x.size(3))  # expect: materialized-repeats
+        return torch.cat([x, c], dim=1)
+
+
+class Tiled(torch.nn.Module):
+    def forward(self, x, c):
+        c = c.view(c.size(0), c.size(1), 1, 2)
+        c = c.repeat(1, 1, x.size(2), x.size(3))
+        return torch.cat([x, c], dim=1)

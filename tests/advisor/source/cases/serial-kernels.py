@@ -251,3 +251,23 @@ class Stretch(torch.nn.Module):
 class Views(torch.nn.Module):
     def forward(self, x, views):
         return [self.net(x, view) for view in views]
+
+
+# ---
+# case: sample after sample of a wave
+import torch
+
+
+class Wave(torch.nn.Module):
+    def generate(self, x, length):
+        found = []
+        for t in range(length):  # expect: serial-kernels
+            for layer in self.layers:
+                x = layer.incremental_forward(x)
+            found.append(x)
+        return torch.cat(found)
+
+    def parallel(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x

@@ -513,3 +513,20 @@ class Agent:
         self.actor_opt.zero_grad()
         actor_loss.backward()
         self.actor_opt.step()
+
+
+# ---
+# case: optimisers that stand in their networks
+import torch
+
+
+class Agent:
+    def train(self, s, a, q):
+        loss = (self.critic(s, a) - q).pow(2).mean()
+        self.critic.optimizer.zero_grad()
+        loss.backward()
+        self.critic.optimizer.step()
+        actor_loss = -self.critic(s, self.actor(s)).mean()
+        self.actor.optimizer.zero_grad()
+        actor_loss.backward()  # expect: unused-gradients
+        self.actor.optimizer.step()
