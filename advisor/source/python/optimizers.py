@@ -10,10 +10,14 @@ from gpuadvise.advisor.source.python.module import FUNCTIONS
 from gpuadvise.advisor.source.python.steps import steps_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpuadvise.advisor.source.python.module import PythonModule
 
 # Somebody switches gradients on and off already.
 _FREEZES = re.compile(r"(?:^|_)(?:set|toggle|disable|switch)\w*grad|(?:un)?freeze", re.IGNORECASE)
+
+_LONGEST_CHAIN = 6  # names behind names
 
 
 def networks_trained(module: PythonModule) -> dict[str, set[str]]:
@@ -79,3 +83,24 @@ def clears_gradients(module: PythonModule, trained: dict[str, set[str]], network
             if owner in clearing or (owner == "self" and name != "zero_grad"):
                 return True
     return False
+
+
+def calls_behind(
+    module: PythonModule, nodes: list[ast.expr], before: dict[str, list[ast.expr]]
+) -> Iterator[ast.Call]:
+    """Yield the calls by which *nodes* are computed, where a graph is recorded."""
+    seen: set[str] = set()
+    looked: list[tuple[ast.AST, int]] = [(node, 0) for node in nodes]
+    while looked:
+        node, depth = looked.pop()
+        module.count_work(1)
+        if isinstance(node, ast.Attribute) and node.attr == "data":
+            continue
+        if isinstance(node, ast.Call):
+            if getattr(node.func, "attr", "") in ("detach", "item", "cpu", "numpy"):
+                continue
+            yield node
+        elif isinstance(node, ast.Name) and node.id not in seen and depth < _LONGEST_CHAIN:
+            seen.add(node.id)
+            looked += [(value, depth + 1) for value in before.get(node.id, ())]
+        looked += [(child, depth) for child in ast.iter_child_nodes(node)]

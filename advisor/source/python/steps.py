@@ -204,14 +204,17 @@ class StepLoops:
         )
 
     def _is_mode(self, branch: ast.AST, name: str) -> bool:
-        """Whether *name* says which of several things a function does: ``train = phase == "train"``."""
+        """Whether *name* is a setting, or says which of several things is done: ``train = phase == "train"``."""
         function = self.module.function_of(branch)
         values = [v for v in self.module.values_of(name) if self.module.function_of(v) is function]
         return bool(values) and all(
-            isinstance(v, ast.Compare)
-            and isinstance(v.left, (ast.Name, ast.Attribute))
-            and isinstance(v.comparators[0], ast.Constant)
-            and isinstance(v.comparators[0].value, str)
+            _is_setting(v)
+            or (
+                isinstance(v, ast.Compare)
+                and isinstance(v.left, (ast.Name, ast.Attribute))
+                and isinstance(v.comparators[0], ast.Constant)
+                and isinstance(v.comparators[0].value, str)
+            )
             for v in values
         )
 

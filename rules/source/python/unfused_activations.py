@@ -79,7 +79,7 @@ def _fused(module: PythonModule, product: ast.BinOp) -> str | None:
         if not isinstance(factor, ast.BinOp) or not isinstance(factor.op, ast.Add):
             continue
         # Without x as a factor it is the distribution function of the normal.
-        if len(factors) == 3 and "0.5" in map(ast.unparse, factors):
+        if factors[2:] and not factors[3:] and "0.5" in map(ast.unparse, factors):
             for side in (factor.left, factor.right):
                 if _argument(module, side, "erf") is not None:
                     return "gelu(x)"

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.optimizers import (
+    calls_behind,
     clears_gradients,
     networks_trained,
     optimizer_stepped,
@@ -33,7 +34,6 @@ _ACTION = (
     "Switch them off around this step, {network}.requires_grad_(False) before its forward and requires_grad_(True) behind "
     "the backward pass, or name what is trained: loss.backward(inputs=list(model.parameters()))."
 )
-_LONGEST_CHAIN = 6  # names behind names
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -101,35 +101,14 @@ def _passed(
                     if isinstance(name, ast.Name):
                         before.setdefault(name.id, []).append(part.value)
     sent = backward.func.value if isinstance(backward.func, ast.Attribute) else backward
-    for call in _calls_behind(module, [sent], before):
+    for call in calls_behind(module, [sent], before):
         network = _network(call, others)
         if network is None:
             continue
         given = [*call.args, *(k.value for k in call.keywords)]
-        if any(_network(inner, own) for inner in _calls_behind(module, given, before)):
+        if any(_network(inner, own) for inner in calls_behind(module, given, before)):
             return network
     return None
-
-
-def _calls_behind(
-    module: PythonModule, nodes: list[ast.expr], before: dict[str, list[ast.expr]]
-) -> Iterator[ast.Call]:
-    """Yield the calls by which *nodes* are computed, where a graph is recorded."""
-    seen: set[str] = set()
-    looked: list[tuple[ast.AST, int]] = [(node, 0) for node in nodes]
-    while looked:
-        node, depth = looked.pop()
-        module.count_work(1)
-        if isinstance(node, ast.Attribute) and node.attr == "data":
-            continue
-        if isinstance(node, ast.Call):
-            if getattr(node.func, "attr", "") in ("detach", "item", "cpu", "numpy"):
-                continue
-            yield node
-        elif isinstance(node, ast.Name) and node.id not in seen and depth < _LONGEST_CHAIN:
-            seen.add(node.id)
-            looked += [(value, depth + 1) for value in before.get(node.id, ())]
-        looked += [(child, depth) for child in ast.iter_child_nodes(node)]
 
 
 def _network(call: ast.Call, networks: set[str]) -> str | None:
