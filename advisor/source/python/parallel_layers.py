@@ -30,7 +30,7 @@ def layers_side_by_side(module: PythonModule) -> Iterator[ast.Call]:
     Two linear layers count where each goes on to another one: two heads of a few columns are cheap.
     """
     made = _made(module)
-    seen: dict[tuple[ast.AST, str], list[tuple[ast.Call, str]]] = {}
+    seen: dict[ast.AST, list[tuple[ast.Call, str, str]]] = {}
     pairs: dict[ast.AST, list[tuple[ast.Call, str]]] = {}
     for call in sorted(module.calls, key=lambda call: (call.lineno, call.col_offset)):
         name = _written(call.func)
@@ -41,22 +41,17 @@ def layers_side_by_side(module: PythonModule) -> Iterator[ast.Call]:
             continue
         function = module.function_of(call)
         given = ", ".join(map(ast.unparse, call.args))
-        for other, other_name in seen.setdefault((function, given), []):
-            if other_name == name or not _alike(
-                module, maker, _maker(module, other, other_name, made)
-            ):
+        kind = _kind(module, maker)
+        for other, other_name, other_given in seen.setdefault(function, []):
+            if other_name == name or (other_given != given and kind != "linear"):
                 continue
-            if _is_rebound(module, call, other) or not _runs_together(module, call, other):
+            if not _alike(module, maker, _maker(module, other, other_name, made)):
                 continue
-            pairs.setdefault(function, []).append((other, _kind(module, maker)))
-        seen[function, given].append((call, name))
-        for key, earlier in seen.items():
-            if key[0] is function and key[1] != given:
-                for other, other_name in earlier:
-                    if _LINEAR.search(module.name_of(maker.func)) and _alike(
-                        module, maker, _maker(module, other, other_name, made)
-                    ):
-                        pairs.setdefault(function, []).append((other, "next"))
+            if other_given != given:
+                pairs.setdefault(function, []).append((other, "next"))
+            elif not _is_rebound(module, call, other) and _runs_together(module, call, other):
+                pairs.setdefault(function, []).append((other, kind))
+        seen[function].append((call, name, given))
     for found in pairs.values():
         kinds = {kind for _, kind in found}
         for call, kind in found:

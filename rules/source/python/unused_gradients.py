@@ -60,12 +60,19 @@ def _in_function(
     events = sorted(
         (
             call
-            for call in module.calls
-            if getattr(call.func, "attr", "") in ("backward", "step")
-            and module.function_of(call) is function
+            for name in ("backward", "step")
+            for call in steps_of(module).calls(name)
+            if isinstance(call.func, ast.Attribute) and module.function_of(call) is function
         ),
         key=lambda call: (call.lineno, call.col_offset),
     )
+    assigned = [
+        part
+        for part in module.walk(function)
+        if isinstance(part, (ast.Assign, ast.AugAssign, ast.AnnAssign))
+        and part.value is not None
+        and not without_gradients(module, part)
+    ]
     for at, call in enumerate(events):
         if getattr(call.func, "attr", "") != "backward" or call.args or call.keywords:
             continue
@@ -77,7 +84,8 @@ def _in_function(
         others = set().union(*trained.values()) - own
         if not own or not others:
             continue
-        network = _passed(module, function, call, own, others)
+        earlier = [part for part in assigned if part.lineno < call.lineno]
+        network = _passed(module, earlier, call, own, others)
         if network is not None and clears_gradients(module, trained, network):
             yield module.diagnostic(
                 "unused-gradients", call,
@@ -87,31 +95,32 @@ def _in_function(
 
 
 def _passed(
-    module: PythonModule, function: ast.AST, backward: ast.Call, own: set[str], others: set[str]
+    module: PythonModule,
+    assigned: list[ast.Assign | ast.AugAssign | ast.AnnAssign],
+    backward: ast.Call,
+    own: set[str],
+    others: set[str],
 ) -> str | None:
     """Return the network of *others* that the loss was computed by from what one of *own* gave."""
     before: dict[str, list[ast.expr]] = {}
-    for part in module.walk(function):
-        if isinstance(part, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and part.value is not None:
-            if part.lineno >= backward.lineno or without_gradients(module, part):
-                continue
-            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-            for target in targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        before.setdefault(name.id, []).append(part.value)
+    for part in assigned:
+        targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+        for target in targets:
+            for name in ast.walk(target):
+                if isinstance(name, ast.Name) and part.value is not None:
+                    before.setdefault(name.id, []).append(part.value)
     sent = backward.func.value if isinstance(backward.func, ast.Attribute) else backward
     for call in calls_behind(module, [sent], before):
-        network = _network(call, others)
+        network = _network(module, call, others)
         if network is None:
             continue
         given = [*call.args, *(k.value for k in call.keywords)]
-        if any(_network(inner, own) for inner in calls_behind(module, given, before)):
+        if any(_network(module, inner, own) for inner in calls_behind(module, given, before)):
             return network
     return None
 
 
-def _network(call: ast.Call, networks: set[str]) -> str | None:
+def _network(module: PythonModule, call: ast.Call, networks: set[str]) -> str | None:
     """Return the one of *networks* that *call* runs, or a method of which it calls."""
     if isinstance(call.func, ast.Name):
         return call.func.id if call.func.id in networks else None
@@ -122,7 +131,7 @@ def _network(call: ast.Call, networks: set[str]) -> str | None:
         "zero_grad",
     ):
         return None
-    written = ast.unparse(call.func)
+    written = module.name_of(call.func)
     owner = written.rpartition(".")[0]
     return written if written in networks else owner if owner in networks else None
 
