@@ -56,10 +56,12 @@ def runs_detached(module: PythonModule) -> Iterator[ast.Call]:
     """Yield the calls of a model whose every use is ``.detach()`` or ``.data``, and which record a graph all the same."""
     if not any(word in module.text.content for word in (b".detach()", b".data")):
         return
-    tensors = tensors_of(module)
+    tensors, frozen = tensors_of(module), _frozen(module)
     for call in module.calls:
         model = tensors[call.func]
         if model is None or model.kind is not ValueKind.MODEL or not call.args:
+            continue
+        if ast.unparse(call.func) in frozen:
             continue
         result = tensors[call]
         if result is None or result.kind is not ValueKind.TENSOR or without_gradients(module, call):
@@ -75,6 +77,25 @@ def runs_detached(module: PythonModule) -> Iterator[ast.Call]:
             and _is_only_detached(module, above, above.targets[0].id)
         ):
             yield call
+
+
+def _frozen(module: PythonModule) -> set[str]:
+    """Return the networks, as they are written, whose parameters the file takes out of the graph."""
+    frozen: set[str] = set()
+    if b"requires_grad" not in module.text.content:
+        return frozen
+    for node in module.nodes:
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "requires_grad_":
+            if node.args and getattr(node.args[0], "value", None) is False:
+                frozen.add(ast.unparse(getattr(node.func, "value", node)))
+        elif isinstance(node, ast.For):
+            over = ast.unparse(node.iter)
+            if "parameters()" in over and any(
+                "requires_grad" in ast.unparse(part) and "False" in ast.unparse(part)
+                for part in node.body
+            ):
+                frozen.add(over.partition(".parameters()")[0].partition(".named_parameters()")[0])
+    return frozen
 
 
 def _leaves_graph(module: PythonModule, node: ast.expr) -> bool:

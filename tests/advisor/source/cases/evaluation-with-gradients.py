@@ -286,3 +286,24 @@ def fit_sometimes(loader):
             fake = G(noise(real, 1))
         (-D(fake).mean()).backward()
         opt_g.step()
+
+
+# ---
+# case: networks that are frozen
+import torch
+
+
+class Distilled:
+    def __init__(self, teacher, backbone, student):
+        self.teacher = teacher.cuda().requires_grad_(False)
+        self.backbone = backbone.cuda()
+        for p in self.backbone.parameters():
+            p.requires_grad = False
+        self.teacher.requires_grad_(False)
+        self.student = student.cuda()
+
+    def targets(self, x):
+        return self.teacher(x).detach(), self.backbone(x).detach()
+
+    def own_targets(self, x):
+        return self.student(x).detach()  # expect: evaluation-with-gradients
