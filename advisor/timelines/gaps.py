@@ -44,6 +44,8 @@ KEPT_GAPS = 200
 # Of so many the program's start is told by what the host did in each: a search for algorithms makes hundreds.
 _LOOKED_AT = 1_000
 _MOST_ALLOCATIONS = 100_000
+# A copy of so long is of a batch: some megabytes on any link.
+_MUCH_COPIED_NS = 1_000_000
 
 
 class GapCause(StrEnum):
@@ -84,9 +86,12 @@ _FIRST = (
     GapCause.QUEUED,
     GapCause.SYNCHRONIZATION,
 )
-# Calls that come once, and from which share of a gap on all of it is the program's start.
+# Calls that come once, and from which share of a gap on all of it is the program's start: libraries are
+# loaded around them, for twice as long at most.
 _ONCE = (GapCause.START_UP, GapCause.MODULE_LOAD)
-_STARTS = 0.1
+_STARTS = 1 / 3
+# A program that frees less than every other of so many allocations keeps what it allocates.
+_KEEPS, _FEWEST_KEPT = 2, 10
 _WHOEVER_WAITS = (*_ONCE, GapCause.QUEUED)
 # What the host does beside calls; each holds the profiler's part of a launch.
 _BESIDE_CALLS = (GapCause.LAUNCH, GapCause.HOST_WORK)
@@ -157,6 +162,7 @@ def idleness(
     recording: Recording,
     *,
     kernels: Iterable[KernelRuns] = (),
+    copies: Cover | None = None,
     launch_overhead_ns: int = 0,
     first_steps_end_ns: int | None = None,
 ) -> Idleness:
@@ -165,11 +171,11 @@ def idleness(
     Time inside of a call is that call's. The rest of a short gap is the launch of what follows,
     of a long one the host's own work, unless memory was freed as it began, or the host had waited
     until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
-    What *kernels* ran for the first time tells first calls; until *first_steps_end_ns* all that no
+    What *kernels* ran for the first time, and which *copies* follow, tells first calls; until *first_steps_end_ns* all that no
     loader is asked for is the program's start, None where no step takes longer than others.
     Raises BadInput where nothing was busy.
     """
-    calls, waits = _Calls(recording), _Waits(recording)
+    calls, waits = _Calls(recording, kernels), _Waits(recording)
     replay = calls.replay()
     sums = _Sums(launch_overhead_ns)
     start = end = None
@@ -201,13 +207,13 @@ def idleness(
         )
     }
     if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
-        once |= _first_calls(longest, culprits, end - start - sums.idle_ns)
+        once |= _first_calls(longest, culprits, end - start - sums.idle_ns, copies or Cover([]))
     if recording.recorder is Recorder.PYTORCH:
         once |= _of_operators(longest, culprits, kernels)
     started_ns = max((longest[at].end for at in once), default=first_steps_end_ns or start)
     for at in once:
         longest[at] = sums.started(longest[at])
-    sums.finish(calls.handed_on, end - start, started_ns)
+    sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)
     kept = sorted(range(len(longest)), key=lambda at: (-longest[at].length, at))[:KEPT_GAPS]
     return Idleness(
         start_ns=start,
@@ -278,16 +284,31 @@ def _of_operators(
 
 
 def _first_calls(
-    longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], busy_ns: int
+    longest: Sequence[_LongGap],
+    culprits: Sequence[Culprit | None],
+    busy_ns: int,
+    copies: Cover,
 ) -> set[int]:
-    """Return the places of the gaps in which a framework's first calls held the GPU up: no loader's."""
+    """Return the places of the gaps in which a framework's first calls held the GPU up: no loader's.
+
+    Nor one that ends in *copies* of much: what the host prepared was data, not code.
+    """
     host = [
         at
         for at, gap in enumerate(longest)
         if gap.cause is GapCause.HOST_WORK and _asks_no_loader(culprits[at])
     ]
     gaps = [(longest[at].length, longest[at].busy_before) for at in host]
-    return {host[place] for place in first_calls(gaps, busy_ns)}
+    found = {host[place] for place in first_calls(gaps, busy_ns)}
+    if not found:
+        return found
+    ends = {longest[at].end: at for at in found}
+    return found - {
+        ends[start]
+        for block in copies.blocks()
+        for start, end in block
+        if start in ends and end - start >= _MUCH_COPIED_NS
+    }
 
 
 def _again(gaps: Intervals, parts: dict[int, Parts]) -> Intervals:
@@ -441,17 +462,17 @@ class _Sums:
             self.host_after_waits_ns -= gap.host_ns
         return gap._replace(cause=GapCause.START_UP)
 
-    def finish(self, handed_on: int, span_ns: int, started_ns: int) -> None:
+    def finish(self, handed_on: int, span_ns: int, started_ns: int, *, kept: bool) -> None:
         """Take off what recording cost, and first allocations; *handed_on* calls gave the GPU work.
 
-        The program's start was over at *started_ns*.
+        The program's start was over at *started_ns*. What is *kept* is allocated once, too.
         """
         share = min(1.0, handed_on / self._launches) if self._launches else 0.0
         for cause, profiler_ns in self._profiler_ns.items():
             taken = int(profiler_ns * share)
             self._move(cause, 0, -taken)
             self._move(GapCause.PROFILER, 0, taken)
-        if is_warm_up(self._busy_at_last_allocation, span_ns - self.idle_ns):
+        if kept or is_warm_up(self._busy_at_last_allocation, span_ns - self.idle_ns):
             gaps, total_ns = self.by_cause[GapCause.ALLOCATION]
             self._once_until = LATEST
         else:
@@ -501,9 +522,9 @@ def _without_calls(length_ns: int) -> GapCause:
 class _Calls:
     """The host's calls, read beside the gaps from front to back."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, kernels: Iterable[KernelRuns]) -> None:
         self._recording = recording
-        self._one_time = one_time_calls(recording.calls)
+        self._one_time = one_time_calls(recording.calls, kernels)
         self._readers = [(cause, CoverReader(blocks)) for cause, blocks in self._covers(recording)]
         self._releases = CoverReader(
             Cover(
@@ -518,6 +539,20 @@ class _Calls:
             for calls in recording.calls.values()
             if calls.kind in queueing and calls.durations
         )
+
+    @property
+    def keep_memory(self) -> bool:
+        """Whether most of the memory that was allocated was never freed: a pool that fills once."""
+        count = {
+            kind: sum(
+                calls.durations.summary().count
+                for calls in self._recording.calls.values()
+                if calls.kind is kind and calls.durations
+            )
+            for kind in (CallKind.ALLOCATION, CallKind.RELEASE)
+        }
+        allocated = count[CallKind.ALLOCATION]
+        return allocated >= _FEWEST_KEPT and _KEEPS * count[CallKind.RELEASE] < allocated
 
     def _covers(self, recording: Recording) -> Iterator[tuple[GapCause, Blocks]]:
         """Yield when the host was in calls of each cause, without short launches."""

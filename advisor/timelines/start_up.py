@@ -32,9 +32,9 @@ _KINDS = (
 # A launch that loads code took 15 to 1,565 ms where the others took 5 to 16 us.
 _TIMES_THE_MEDIAN = 100
 _LEAST_NS = 1_000_000
-# Of few calls none is typical.
+# Of few calls none is typical; where they load code, shorter ones are first ones too.
 _FEW, _LEAST_OF_FEW_NS = 8, 5_000_000
-# More than so many of a function are no start.
+# More than so many of a function are no start, unless they load what runs for the first time.
 _MOST = 8
 # A compiled region that is only called takes less than a millisecond, and compiling one 0.3 s at least.
 _COMPILING_NS = 100_000_000
@@ -56,14 +56,37 @@ _MOSTLY_FIRST = 2
 _WARM_UP = 1 / 3
 
 
-def one_time_calls(calls: Mapping[str, CallRuns]) -> dict[str, int]:
-    """Return from how many nanoseconds on a call of a function is one of the program's start."""
+def one_time_calls(
+    calls: Mapping[str, CallRuns], kernels: Iterable[KernelRuns] = ()
+) -> dict[str, int]:
+    """Return from how many nanoseconds on a call of a function is one of the program's start.
+
+    A few long calls are the start, and any number where most of them give a kernel to the GPU that
+    never ran before: its code is loaded in that call.
+    """
     least = {name: bound for name, runs in calls.items() if (bound := _least_ns(runs)) is not None}
-    return {
-        name: bound
-        for name, bound in least.items()
-        if sum(map(len, LongerThan(Cover([calls[name].times]), bound).blocks())) <= _MOST
-    }
+    firsts = sorted(min(runs.starts) for runs in kernels if runs.starts)
+    once = {}
+    for name, bound in least.items():
+        long, few = Cover([calls[name].times]), calls[name].durations.summary().count < _FEW
+        count, loading = _loading(LongerThan(long, _LEAST_NS if few else bound), firsts)
+        if count and loading * (_MOSTLY_FIRST + 1) >= _MOSTLY_FIRST * count:
+            once[name] = _LEAST_NS if few else bound
+        elif sum(map(len, LongerThan(long, bound).blocks())) in range(1, _MOST + 1):
+            once[name] = bound
+    return once
+
+
+def _loading(long: LongerThan, firsts: Sequence[int]) -> tuple[int, int]:
+    """Return how many calls are *long*, and behind how many of them a kernel ran for the first time, at *firsts*."""
+    count = loading = 0
+    for block in long.blocks():
+        count += len(block)
+        loading += sum(
+            bisect_left(firsts, start) < bisect_left(firsts, end + _REACHES_GPU_NS)
+            for start, end in block
+        )
+    return count, loading
 
 
 def _least_ns(runs: CallRuns) -> int | None:
@@ -71,9 +94,8 @@ def _least_ns(runs: CallRuns) -> int | None:
         return None
     summary = runs.durations.summary()
     if summary.count < _FEW:
-        bound = _LEAST_OF_FEW_NS
-    else:
-        bound = max(_LEAST_NS, _TIMES_THE_MEDIAN * summary.median)
+        return _LEAST_OF_FEW_NS if summary.largest >= _LEAST_NS else None
+    bound = max(_LEAST_NS, _TIMES_THE_MEDIAN * summary.median)
     return bound if summary.largest >= bound else None
 
 

@@ -81,6 +81,8 @@ def test_libraries_loaded_around_a_call_that_comes_once_are_the_start_too(tmp_pa
     events = [traces.kernel(0, 100), traces.kernel(50_000, 100)]
     events += [traces.call(1000, 20_000, "cudaStreamCreateWithFlags")]
     assert line_of(tmp_path / "trace", events).account.start_up_ns == 49_900_000
+    longer = [traces.kernel(0, 100), traces.kernel(90_000, 100), events[2]]
+    assert line_of(tmp_path / "longer", longer).account.start_up_ns == 20_000_000
     short = [*events[:2], traces.call(1000, 4_900, "cudaStreamCreateWithFlags")]
     assert line_of(tmp_path / "short", short).account.start_up_ns == 0
 
@@ -94,6 +96,17 @@ def test_allocations_of_the_first_third_fill_a_pool(
     account = line_of(tmp_path / "trace", events).account
     assert account.idle_of(GapCause.START_UP) == (500_000 * last if started else 0)
     assert account.idle_of(GapCause.ALLOCATION) == (0 if started else 500_000 * last)
+
+
+@pytest.mark.parametrize(("frees", "again"), [(0, False), (9, False), (10, True)])
+def test_memory_that_is_kept_is_allocated_once(frees: int, again: bool, tmp_path: Path) -> None:
+    """A pool that grows through the run has most of it still at the end."""
+    events = [traces.kernel(1000 * at, 500) for at in range(40)]
+    events += [traces.call(1000 * at + 500, 400, "cudaMalloc") for at in range(20)]
+    events += [traces.call(1000 * at + 510, 10, "cudaFreeAsync") for at in range(20, 20 + frees)]
+    account = line_of(tmp_path / "trace", events).account
+    assert (account.idle_of(GapCause.ALLOCATION) > 0) is again
+    assert (account.idle_of(GapCause.START_UP) > 0) is not again
 
 
 def test_calls_that_are_often_slow_are_no_start(tmp_path: Path) -> None:

@@ -57,6 +57,14 @@ def test_what_comes_again_or_late_is_the_hosts_work(tmp_path: Path, gaps_ms: lis
     assert line.account.idle_of(GapCause.HOST_WORK) == sum(gaps_ms) * _MS
 
 
+@pytest.mark.parametrize(("copied_us", "starts"), [(900, True), (1_100, False)])
+def test_what_ends_in_a_large_copy_is_data(tmp_path: Path, copied_us: int, *, starts: bool) -> None:
+    events = calls([900, 2, 3, 2, 3, 2, 2, 3])
+    events.append(traces.copy(910_000 - copied_us, copied_us, copied_us * 20_000))
+    line = line_of(tmp_path / "trace", events)
+    assert (line.account.start_up_ns > 0) is starts
+
+
 def test_a_loader_that_starts_its_workers_is_no_start_of_the_program(tmp_path: Path) -> None:
     loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
     asked = traces.event("user_annotation", loader, 11_000, 395_000, {})
@@ -100,6 +108,24 @@ def test_waiting_less_wins_nothing_of_a_start(tmp_path: Path) -> None:
     assert line.account.start_up_ns == pytest.approx(1090 * _MS, rel=0.01)
     between = 10 * 10 * _MS
     assert 0 < line.saved_without_waits_ns <= between
+
+
+@pytest.mark.parametrize(("kinds", "loads"), [(12, True), (3, False)])
+def test_launches_that_load_code_are_the_start_however_many(
+    tmp_path: Path, kinds: int, *, loads: bool
+) -> None:
+    """Twelve launches of 20 ms: of kernels that never ran before, or of three kinds again and again."""
+    events = []
+    for at in range(12):
+        events.append(traces.call(at * 21_000, 20_000))
+        events.append(traces.kernel(at * 21_000 + 20_005, 500, f"kernel{at % kinds}"))
+    for at in range(40):  # what a launch takes else
+        events.append(traces.call(300_000 + at * 600, 5))
+        events.append(traces.kernel(300_010 + at * 600, 500, "kernel0"))
+    account = line_of(tmp_path / "trace", events).account
+    assert account.idle_of(GapCause.START_UP) == pytest.approx(
+        11 * 20 * _MS if loads else 0, rel=0.05
+    )
 
 
 def operator(name: str, ts: float, dur: float) -> dict[str, Any]:
@@ -263,3 +289,17 @@ def test_allocations_and_waits_of_a_search_are_the_starts(tmp_path: Path) -> Non
     assert line.account.idle_of(GapCause.ALLOCATION) > 0
     (waits,) = line.synchronizations
     assert (waits.calls, waits.again) == (50, 0)
+
+
+@pytest.mark.parametrize(("kernel", "loads"), [("new", True), ("add", False)])
+def test_a_query_that_loads_a_library_is_the_start(
+    tmp_path: Path, kernel: str, *, loads: bool
+) -> None:
+    """A single call of 2 ms, behind which a kernel runs that never did, or one that did."""
+    events = [
+        traces.kernel(0, 1000),
+        traces.call(1_000, 2_000, "cudaOccupancyMaxActiveBlocksPerMultiprocessor"),
+        traces.kernel(3_020, 1_000, kernel),
+        traces.kernel(4_020, 1_000),
+    ]
+    assert (line_of(tmp_path / "trace", events).account.start_up_ns > 0) is loads
