@@ -221,6 +221,10 @@ _IDLE = (
     "before",
     "after",
     "outside_calls",
+    "queued",
+    "silent_before",
+    "silent_after",
+    "frame_period",
     "exposed_communication",
     "rank_wait",
     "queueing_idle",
@@ -249,6 +253,7 @@ _TRACED_COUNTS = (
     "waits",
     "values_read",
     "collectives",
+    "lost_launches",
 )
 
 IDLE_CAUSE = KeyTable(
@@ -262,6 +267,7 @@ IDLE_CAUSE = KeyTable(
         "line": Key("line", COUNT),
         "function": Key("function", v.text),
         "loader": Key("loader", v.text),
+        "communicates": Key("communicates", v.flag),
     },
 )
 
@@ -274,6 +280,7 @@ TIMELINE = KeyTable(
         **{name: Key(name, v.whole()) for name in _TRACED_COUNTS},
         "hidden_graphs": Key("hidden_graphs", v.flag),
         "has_stacks": Key("has_stacks", v.flag),
+        "calls_pytorch": Key("calls_pytorch", v.flag),
         "has_tensor_cores": Key("has_tensor_cores", v.flag),
         "recorder": Key("recorder", v.text),
         "outside_call": Key("outside_call", v.text),

@@ -200,7 +200,7 @@ class EvidenceFiles:
                 if facts.kernel is None:
                     known = facts.timeline
                     if balance is not None and known is not None:  # its ranks tell it better
-                        known = replace(known, rank_wait_seconds=0.0)
+                        known = replace(known, rank_wait_seconds=0.0, collectives=0)
                     yield Described(facts=replace(facts, kernel=run, timeline=known))
                 elif not self.sorted.profiles:
                     yield Described(facts=facts, traced=True)

@@ -325,7 +325,13 @@ class Facts:
         before = "0s"  # the host's own code before the GPU's first work
         after = "0s"  # and behind its last
         outside_calls = "0s"  # in calls of CUDA there
-        outside_call = "cudaMalloc"  # which of them took most
+        outside_call = "cudaMalloc"  # which call took most of what is done once
+        queued = "0s"  # before the GPU's first work, though it had been launched
+        silent_before = "0s"  # of the program, before its first call of CUDA
+        silent_after = "0s"  # and behind its last
+        frame_period = "40ms"  # where a clock paces the work, as a camera does
+        calls_pytorch = true
+        lost_launches = 0  # of kernels that the recording does not hold
         start_cause = { cause = "start-up", time = "3s", culprit = "aten::cudnn_convolution", culprit_time = "2s" }  # most of what is done once
         before_cause = { cause = "host-work", time = "2s", culprit = "read_samples" }  # through most of what comes before
         exposed_communication = "0s"  # no kernel computes meanwhile

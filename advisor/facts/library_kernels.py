@@ -128,7 +128,8 @@ _LIBRARY_PRODUCT = r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm
 _TRITON = r"\w*(?:gemm|matmul|_dot|dot_)\w*"
 # Of PyTorch and TensorFlow: one operation on each element, a sum or maximum of each row, a softmax, a norm or a dropout.
 _ELEMENTWISE = (
-    r"at::native::.*(?:elementwise_kernel|reduce_kernel)"
+    r"at::native::.*(?:elementwise_kernel|reduce_kernel|batch_norm_)"
+    r"|^_ZN2at6native\w*(?:elementwise_kernel|reduce_kernel|batch_norm_)|cudnn\w*:*\w*bn_[fb]w_"
     r"|CatArrayBatchedCopy|upsample_\w+_out_frame"
     r"|EigenMetaKernel|FillPhiloxRandomKernel|tensorflow::functor::(?:Column|Row|Block)Reduce"
     r"|softmax_warp_|cunn_SoftMax|dropout_kernel|layer_norm|LayerNorm|RowwiseMoments"

@@ -37,6 +37,12 @@ _LEAST_LAUNCHED = number(
     "s",
     "our judgement: readers of public recordings called less than this a test",
 )
+_LEAST_WITH_STACKS = number(
+    2e-3,
+    "likewise where stacks were recorded, at least",
+    "s",
+    "our judgement: the stacks of 48 kernels held the host up for as long as the kernels ran",
+)
 _A_LOOP = number(200, "kernels whose launches tell of a loop", "", "our judgement")
 _LEAST_WORK_OF_FEW = number(
     1e-3, "work of the GPU in a run of few kernels, at least", "s", "our judgement"
@@ -109,6 +115,7 @@ class IdleCause:
     function: str | None = None
     # "itself" or "workers": who makes the batches it waits for; "files": it reads some.
     loader: str | None = None
+    communicates: bool = False  # the host sends to other ranks meanwhile, or waits for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +134,13 @@ class TracedRun:
     before_seconds: float = 0.0  # of the host in its own code, before the GPU's first work
     after_seconds: float = 0.0  # likewise behind its last
     outside_calls_seconds: float = 0.0  # of the host in calls, before or behind
-    outside_call: str | None = None  # the one that took most of it
+    outside_call: str | None = None  # the one that took most of what is done once
+    queued_seconds: float = 0.0  # before the GPU's first work, though it had been launched
+    silent_before_seconds: float = 0.0  # of the program, before its first call of CUDA
+    silent_after_seconds: float = 0.0  # likewise behind its last
+    frame_period_seconds: float | None = None  # of work that a clock paces; None: none does
+    calls_pytorch: bool | None = None  # None: not known
+    lost_launches: int = 0  # of kernels that the recording does not hold
     start_cause: IdleCause | None = None  # what took most of what is done once
     before_cause: IdleCause | None = None  # what the host did for most of the time before
     busy_seconds: float = 0.0
@@ -233,6 +246,13 @@ class TracedRun:
         return (late and self._by_launch) or self.launch_bound or self.late_launches
 
     @property
+    def paced(self) -> bool:
+        """Whether a clock paces the work, and the GPU does it in less than half of the time."""
+        return self.frame_period_seconds is not None and self.share(self.busy_seconds) < (
+            LAUNCH_BOUND_BUSY
+        )
+
+    @property
     def host_bound(self) -> bool:
         """Whether the host's own work, in long gaps, leaves the GPU idle."""
         long = self.share(self.host_idle_seconds) >= HOST_BOUND_IDLE and self.host_gaps > 0
@@ -248,7 +268,9 @@ class TracedRun:
     @property
     def is_a_test(self) -> bool:
         """Whether so little was launched that how late it was says little of work of the usual size."""
-        little = self.kernels < _A_LOOP and self.busy_seconds < _LEAST_LAUNCHED
+        # Recorded stacks add as much to each operator as its launch takes.
+        least = _LEAST_WITH_STACKS if self.has_stacks else _LEAST_LAUNCHED
+        little = self.kernels < _A_LOOP and self.busy_seconds < least
         return self.too_short or little
 
     @property
@@ -259,6 +281,7 @@ class TracedRun:
             + self.start_up_seconds
             + self.before_seconds
             + self.after_seconds
+            + self.queued_seconds
             + self.outside_calls_seconds
         )
 
@@ -271,6 +294,16 @@ class TracedRun:
     def outside_code_seconds(self) -> float:
         """The host's own code before the GPU's first work and behind its last."""
         return self.before_seconds + self.after_seconds
+
+    @property
+    def silent_seconds(self) -> float:
+        """What the program ran before its first call of CUDA and behind its last, beside what is recorded."""
+        return self.silent_before_seconds + self.silent_after_seconds
+
+    def share_of_process(self, seconds: float) -> float:
+        """Return the share (0 to 1) of all that the program was seen to run that *seconds* are."""
+        whole = self.recorded_seconds + self.silent_seconds
+        return min(1.0, max(0.0, seconds / whole)) if whole > 0 else 0.0
 
     def much_beside(self, seconds: float) -> bool:
         """Return whether *seconds* of the recording that are not of the run are worth a word."""
@@ -292,7 +325,8 @@ class TracedRun:
         if self.saved_without_waits_seconds is not None and self.wait_idle_seconds:
             recorder = self.launches * self.launch_overhead_seconds
             lost = self.saved_without_waits_seconds + recorder
-            most = self.span_seconds - self.busy_seconds
+            # Allocating and freeing take their time with or without waits beside them.
+            most = self.span_seconds - self.busy_seconds - self.allocation_idle_seconds
             return max(0.0, min(lost, most)) + self.values_read_seconds
         lost = self.wait_idle_seconds + self.values_read_seconds + self.copy_idle_seconds
         host = self.host_idle_seconds + self.launch_idle_seconds

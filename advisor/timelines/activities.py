@@ -141,6 +141,11 @@ class Activities:
     copy_times: IntervalLog = field(default_factory=IntervalLog)
     memset_times: IntervalLog = field(default_factory=IntervalLog)
     memset_bytes: int = 0
+    # First starts of the kernel that takes the longest, where its runs keep none.
+    longest_starts: list[int] = field(default_factory=list)
+    launched_ns: int | None = (
+        None  # when the call came back that gave it its first kernel, where the reader joins them
+    )
     graph_replays: int = 0  # recorded as one row each, which stands among the kernels' times
     # By number of multiprocessors: kernel shapes whose blocks were shared out over so many.
     multiprocessors: dict[int, int] = field(default_factory=dict)
@@ -252,6 +257,9 @@ class Recording:
     devices: dict[int, Device] = field(default_factory=dict)
     calls: dict[str, CallRuns] = field(default_factory=dict)
     first_call_ns: int | None = None  # of any length; None: not known
+    # First and last that is known of the processes that gave the GPUs work, whatever it is.
+    began_ns: int | None = None
+    over_ns: int | None = None
     steps: StepTimes = field(default_factory=StepTimes)  # of the host, as the recorder marks them
     ranges: StepTimes = field(default_factory=StepTimes)  # of the program, one again and again
     host_events: HostEvents = field(default_factory=HostEvents)

@@ -11,6 +11,14 @@ _LIBRARIES = re.compile(
     re.IGNORECASE,
 )
 
+# What PyTorch calls the collectives of its backends for the host, and MPI its functions.
+_ON_HOST = re.compile(r"(?:gloo|mpi|ucc):\w|MPI_(?!Init|Finalize|Comm_)")
+
+
+def communicates_on_host(name: str) -> bool:
+    """Return whether *name*, of what the host did, is of a collective or a message that the host itself sends."""
+    return _ON_HOST.match(name) is not None
+
 
 def communicates(name: str) -> bool:
     """Return whether the kernel *name* is one that is known to communicate."""

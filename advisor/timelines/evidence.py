@@ -16,6 +16,7 @@ from gpuadvise.advisor.facts.library_kernels import (
     is_fused_attention,
     is_library_product,
     is_softmax,
+    library_of,
     loads_single_halves,
 )
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, IdleCause, TracedProduct, TracedRun
@@ -30,7 +31,7 @@ from gpuadvise.advisor.timelines.activities import (
 )
 from gpuadvise.advisor.timelines.avoidable import least_ns, repeated_allocation_ns
 from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
-from gpuadvise.advisor.timelines.communication import communicates
+from gpuadvise.advisor.timelines.communication import communicates, communicates_on_host
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.staging import STAGED, traced_staging
 from gpuadvise.advisor.timelines.steps import median_low
@@ -85,7 +86,8 @@ _VARIES = 10
 # Of a program's start an event is named that takes a tenth of it.
 _NOTABLE = 10
 # One or two kinds of passes may be all that a program computes; more have results in between.
-_CHAIN = 4
+_CHAIN, _CHAIN_BETWEEN_PRODUCTS = 4, 3
+_PRODUCTS = 0.1  # of the span, in which matrix kernels make such results
 _LINK = 0.005  # of the span, that such a kind takes at least
 
 
@@ -193,6 +195,14 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         after_seconds=timeline.outside.after_code_ns / _NS,
         outside_calls_seconds=timeline.outside.once_ns / _NS,
         outside_call=timeline.outside.call,
+        queued_seconds=timeline.outside.queued_ns / _NS,
+        silent_before_seconds=timeline.outside.silent_before_ns / _NS,
+        silent_after_seconds=timeline.outside.silent_after_ns / _NS,
+        frame_period_seconds=None
+        if timeline.frame_period_ns is None
+        else timeline.frame_period_ns / _NS,
+        calls_pytorch=_calls_pytorch(timeline),
+        lost_launches=timeline.launches.lost,
         start_cause=_start_cause(timeline),
         before_cause=_before(timeline),
         exposed_communication_seconds=account.communication_ns / _NS,
@@ -236,6 +246,14 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         softmax_seconds=_seconds_of(timeline.kernels, is_softmax),
         fused_attention_seconds=_seconds_of(timeline.kernels, is_fused_attention),
         products=_products(timeline),
+    )
+
+
+def _calls_pytorch(timeline: Timeline) -> bool:
+    """Return whether PyTorch recorded the run, or kernels of it ran."""
+    libraries = (library_of(kernel.shape.name) for kernel in timeline.kernels)
+    return timeline.recorder is Recorder.PYTORCH or any(
+        library is not None and library.name == "PyTorch" for library in libraries
     )
 
 
@@ -286,7 +304,10 @@ def _elementwise_seconds(timeline: Timeline) -> tuple[float, float]:
         if kernel.median_ns >= _SHORTEST_NS and is_elementwise(name):
             kinds[name] = kinds.get(name, 0.0) + kernel.seconds
     chain = [seconds for seconds in kinds.values() if seconds >= _LINK * timeline.span_seconds]
-    return (sum(kinds.values()), min(chain)) if len(chain) >= _CHAIN else (0.0, 0.0)
+    products = _seconds_of(timeline.kernels, lambda name: bool(_MATRIX.search(name)))
+    between = products >= _PRODUCTS * timeline.span_seconds
+    several = len(chain) >= (_CHAIN_BETWEEN_PRODUCTS if between else _CHAIN)
+    return (sum(kinds.values()), min(chain)) if several else (0.0, 0.0)
 
 
 def _frees_again(timeline: Timeline) -> bool:
@@ -353,6 +374,7 @@ def _idle_causes(timeline: Timeline) -> tuple[IdleCause, ...]:
 def _idle_cause(timeline: Timeline, idle: IdleTime) -> IdleCause:
     """Return idle time with what the host did for most of the gaps that are kept one by one."""
     named: dict[str, int] = {}
+    covered: dict[str, int] = {}
     lines: dict[tuple[str, Culprit], int] = {}
     kept_ns = 0
     for gap in timeline.gaps:
@@ -363,24 +385,25 @@ def _idle_cause(timeline: Timeline, idle: IdleTime) -> IdleCause:
             named[gap.culprit.name] = named.get(gap.culprit.name, 0) + gap.length_ns
             key = gap.culprit.name, gap.culprit
             lines[key] = lines.get(key, 0) + gap.length_ns
+            covered[gap.culprit.name] = covered.get(gap.culprit.name, 0) + gap.culprit.covered_ns
     name = max(named, key=named.__getitem__, default=None)
     if name is None or 2 * named[name] < kept_ns:
         return IdleCause(cause=str(idle.cause), seconds=idle.total_ns / _NS)
     _, culprit = max((key for key in lines if key[0] == name), key=lines.__getitem__)
-    return _held_by(culprit, str(idle.cause), idle.total_ns, named[name])
+    return _held_by(culprit, str(idle.cause), idle.total_ns, covered[name])
 
 
 def _start_cause(timeline: Timeline) -> IdleCause | None:
     """Return what took most of the program's start; None where no event does, or a call took longer."""
     started = timeline.outside.once_ns + timeline.account.start_up_ns
     held = [
-        (gap.culprit, gap.length_ns)
+        (gap.culprit, gap.culprit.covered_ns)
         for gap in timeline.gaps
         if gap.cause is GapCause.START_UP and gap.culprit is not None
     ]
     outside = timeline.outside
     if outside.starts and outside.culprit is not None:
-        held.append((outside.culprit, outside.before_ns - outside.calls_before_ns))
+        held.append((outside.culprit, outside.culprit.covered_ns))
     named: dict[str, int] = {}
     for culprit, length_ns in held:
         named[culprit.name] = named.get(culprit.name, 0) + length_ns
@@ -396,7 +419,7 @@ def _before(timeline: Timeline) -> IdleCause | None:
     outside = timeline.outside
     if outside.culprit is None or outside.starts:
         return None
-    return _held_by(outside.culprit, "host-work", outside.before_ns, outside.before_ns)
+    return _held_by(outside.culprit, "host-work", outside.before_ns, outside.culprit.covered_ns)
 
 
 def _held_by(culprit: Culprit, cause: str, total_ns: int, culprit_ns: int) -> IdleCause:
@@ -409,6 +432,7 @@ def _held_by(culprit: Culprit, cause: str, total_ns: int, culprit_ns: int) -> Id
         line=culprit.line,
         function=culprit.function,
         loader=None if culprit.loader is None else str(culprit.loader),
+        communicates=communicates_on_host(culprit.name),
     )
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Shorter events fill no gap that is worth a name.
 LEAST_NS = 300_000
+# What names a gap covers half of it; where much comes one after the other, a quarter.
+_MOST, _LARGEST_OF_MANY = 2, 4
 _MOST_NAMES = 20_000
 _MOST_THREADS = 100_000
 _LONGEST = 80
@@ -111,6 +113,7 @@ class Culprit:
     compiles: bool = False  # it, or what it stands in, compiles or calls what may be compiled first
     # The innermost operator over most of the gap: its name, and when it was called and came back.
     operator: tuple[str, int, int] | None = field(default=None, compare=False)
+    covered_ns: int = field(default=0, compare=False)  # of the gap, that it takes
 
 
 class HostEvents:
@@ -163,8 +166,25 @@ class HostEvents:
         threads = self._calling & self._seen or self._seen
         return min((self._first[thread] for thread in threads & self._first.keys()), default=None)
 
-    def culprits(self, gaps: Sequence[Interval]) -> list[Culprit | None]:
-        """Return the culprit of each of *gaps*, which come in order of time and lie apart."""
+    def longest_of(self, operator: str, after: int) -> int:
+        """Return how long the longest call of an operator took that began *after*; 0: none took long."""
+        number = self._names.get((EventKind.OPERATOR, operator))
+        if number is None:
+            return 0
+        return max(
+            (
+                end - start
+                for start, end, name, _ in self._rows
+                if name == number and start >= after
+            ),
+            default=0,
+        )
+
+    def culprits(self, gaps: Sequence[Interval], *, of_many: bool = False) -> list[Culprit | None]:
+        """Return the culprit of each of *gaps*, which come in order of time and lie apart.
+
+        Where *of_many* things come one after the other, the longest of a quarter counts as well.
+        """
         names = list(self._names)
         starts, ends = [start for start, _ in gaps], [end for _, end in gaps]
         covers: list[dict[int, _Calls]] = [{} for _ in gaps]
@@ -180,8 +200,18 @@ class HostEvents:
                     calls = covers[at][number] = _Calls()
                 calls.add(start, end, max(start, starts[at]), min(end, ends[at]))
         kinds = _Kinds(names)
+        found = [
+            _culprit_of(names, kinds, covers[at], (ends[at] - starts[at]) // _MOST)
+            for at in range(len(gaps))
+        ]
+        if not of_many:
+            return found
         return [
-            _culprit_of(names, kinds, covers[at], ends[at] - starts[at]) for at in range(len(gaps))
+            one
+            or _culprit_of(
+                names, kinds, _longest(covers[at]), (ends[at] - starts[at]) // _LARGEST_OF_MANY
+            )
+            for at, one in enumerate(found)
         ]
 
 
@@ -237,11 +267,23 @@ class _Kinds:
         } - self.asked.keys()
 
 
+def _longest(covers: dict[int, _Calls]) -> dict[int, _Calls]:
+    """Return what covers most of a gap, with what stands in it or around it."""
+    if not covers:
+        return {}
+    start, end = max(covers.values(), key=lambda calls: calls.covered_ns).longest
+    return {
+        number: calls
+        for number, calls in covers.items()
+        if calls.longest[0] < end and calls.longest[1] > start
+    }
+
+
 def _culprit_of(
-    names: Sequence[tuple[EventKind, str]], kinds: _Kinds, covers: dict[int, _Calls], length_ns: int
+    names: Sequence[tuple[EventKind, str]], kinds: _Kinds, covers: dict[int, _Calls], least_ns: int
 ) -> Culprit | None:
-    """Return what the host did through most of a gap: by one call, or by many of one name."""
-    most = {number: calls for number, calls in covers.items() if 2 * calls.covered_ns >= length_ns}
+    """Return what the host did for *least_ns* of a gap: by one call, or by many of one name."""
+    most = {number: calls for number, calls in covers.items() if calls.covered_ns >= least_ns}
     if not most:
         return None
     within = sorted(most, key=lambda number: (most[number].longest_ns, number))
@@ -250,12 +292,14 @@ def _culprit_of(
     around = [number for number in within if number in kinds.scripts]
     operators = [number for number in plain if number in kinds.operators]
     frame = next(iter([*own, *around]), None)
+    named = (plain or around)[0]
     return _culprit(
-        names[(plain or around)[0]],
+        names[named],
         None if frame is None else names[frame],
         next((kinds.asked[number] for number in reversed(plain) if number in kinds.asked), None),
         compiles=any(number in kinds.compilers for number in plain),
         operator=(names[operators[0]][1], *most[operators[0]].longest) if operators else None,
+        covered_ns=most[named].covered_ns,
     )
 
 
@@ -277,6 +321,7 @@ def _culprit(
     *,
     compiles: bool,
     operator: tuple[str, int, int] | None,
+    covered_ns: int,
 ) -> Culprit:
     kind, name = event
     place = _FRAME.match(frame[1]) if frame else None
@@ -289,6 +334,7 @@ def _culprit(
         loader=loader,
         compiles=compiles,
         operator=operator,
+        covered_ns=covered_ns,
     )
 
 

@@ -96,3 +96,14 @@ class LaunchLog:
                 yield block
             elif kept := [row for row in block if row[1] == gpu]:
                 yield kept
+
+    def first_launched_ns(self, gpu: int) -> int | None:
+        """Return when the call came back that launched the first kernel of *gpu*; None: it is not known."""
+        first = min(
+            (row for block in self.kernels(gpu) for row in block), key=itemgetter(2), default=None
+        )
+        if first is None:
+            return None
+        return next(
+            (row[2] for block in self.launches() for row in block if row[0] == first[0]), None
+        )

@@ -38,7 +38,8 @@ from gpuadvise.advisor.timelines.nsys_rows import (
     gathered_calls,
     gathered_kernels,
 )
-from gpuadvise.advisor.timelines.steps import RepeatedRanges
+from gpuadvise.advisor.timelines.pace import FEWEST_FRAMES
+from gpuadvise.advisor.timelines.steps import MOST_STARTS, RepeatedRanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -100,6 +101,9 @@ _USABLE = (
     f"AND start > {-LATEST} AND end < {LATEST} AND end >= start"
 )
 _LARGEST_VALUE = 1 << 20
+_BY_DRIVER = ("ioctl",)  # calls of the system that CUDA's driver makes inside of its own
+_THREAD_BITS = 24
+_MOST_PROCESSES = 1000
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
 _SHAPE = (
@@ -156,6 +160,7 @@ def read_nsys(path: Path) -> Recording:
         recording = Recording(recorder=Recorder.NSIGHT_SYSTEMS, version=export.version())
         export.read_gpus(recording)
         export.read_kernels(recording)
+        export.read_longest_starts(recording)
         export.read_copies(recording)
         export.read_memsets(recording)
         export.read_calls(recording)
@@ -163,6 +168,8 @@ def read_nsys(path: Path) -> Recording:
         export.read_ranges(recording)
         export.read_host_calls(recording)
         export.read_rank(recording)
+        export.read_window(recording)
+        export.read_first_launches(recording)
     if not recording.gpus:
         raise BadInput(
             f"{quoted_path(path.name)} holds no work of a GPU.",
@@ -345,14 +352,7 @@ class _Export:
 
     def read_kernels(self, recording: Recording) -> None:
         """Add every kernel."""
-        column = next(
-            (
-                name
-                for name in ("demangledName", "shortName", "mangledName")
-                if name in self.columns.get(KERNELS, set())
-            ),
-            "demangledName",
-        )
+        column = self.name_column()
         if not {"start", "end"} <= self.columns.get(KERNELS, set()):
             return
         # The name first: it differs soonest where the database compares rows.
@@ -368,6 +368,38 @@ class _Export:
                 recording, KERNELS, columns, lambda kernels: gathered_kernels(kernels, shapes)
             )
         )
+
+    def read_longest_starts(self, recording: Recording) -> None:
+        """Take the first starts of the kernel that takes the longest on each GPU: they tell a pace."""
+        column = self.name_column()
+        for activities in recording.gpus.values():
+            longest = max(
+                (
+                    (summary.total, shape.name)
+                    for shape, runs in activities.kernels.items()
+                    if (summary := runs.durations.summary()).count > FEWEST_FRAMES
+                ),
+                default=None,
+            )
+            if longest is None or len(recording.gpus) > 1 or column not in self.columns[KERNELS]:
+                continue
+            numbers = [
+                number
+                for number, text in self.texts("StringIds", "id", "value").items()
+                if text == longest[1]
+            ]
+            if len(numbers) == 1:
+                where = f"{_USABLE} AND {column} = {numbers[0]}"
+                starts = self.database.execute(
+                    f"SELECT start FROM {KERNELS} WHERE {where} LIMIT {MOST_STARTS}"
+                )
+                activities.longest_starts = [start for (start,) in starts]
+
+    def name_column(self) -> str:
+        """Return which column names a kernel."""
+        have = self.columns.get(KERNELS, set())
+        named = ("demangledName", "shortName", "mangledName")
+        return next((name for name in named if name in have), named[0])
 
     def launch_shape(self, names: dict[int, str], row: tuple[Any, ...]) -> LaunchShape:
         """Return the launch shape that *row* tells."""
@@ -478,9 +510,7 @@ class _Export:
         """Add the long ranges of NVTX, and the steps that one of them marks."""
         if not {"start", "end", "globalTid"} <= self.columns.get(RANGES, set()):
             return
-        threads = set()
-        if "globalTid" in self.columns.get(CALLS, set()):
-            threads = {row[0] for row in self.distinct(CALLS, ("globalTid",))}
+        threads = self.calling_threads()
         for thread in threads:
             recording.host_events.called_from(thread)
         long = f"{_USABLE} AND end - start >= {LEAST_NS}"
@@ -501,6 +531,9 @@ class _Export:
 
     def read_host_calls(self, recording: Recording) -> None:
         """Add the long calls of MPI, and of the system where no range says what they are for."""
+        threads = self.calling_threads()
+        for thread in threads:
+            recording.host_events.called_from(thread)
         tables = [(table, "textId") for table in MPI_CALLS]
         if RANGES not in self.columns:
             tables.append((SYSTEM_CALLS, "nameId"))
@@ -511,8 +544,59 @@ class _Export:
             rows = self.rows(table, ("start", "end", column, "globalTid"), long).fetchall()
             names = self.names(row[2] for row in rows)
             for start, end, number, thread in rows:
+                if table == SYSTEM_CALLS and threads and thread not in threads:
+                    continue  # a thread that gives the GPU no work may wait for anything
+                if names.get(number) in _BY_DRIVER:
+                    continue
                 if number in names and isinstance(thread, int):
                     recording.host_events.add(EventKind.OPERATOR, names[number], start, end, thread)
+
+    def calling_threads(self) -> set[int]:
+        """Return the threads that called CUDA; none where the export does not say."""
+        if "globalTid" not in self.columns.get(CALLS, set()):
+            return set()
+        return {row[0] for row in self.distinct(CALLS, ("globalTid",)) if isinstance(row[0], int)}
+
+    def read_window(self, recording: Recording) -> None:
+        """Take from when to when the processes that called CUDA were seen to run."""
+        processes = {thread >> _THREAD_BITS for thread in self.calling_threads()}
+        if not processes:
+            return
+        listed = ", ".join(map(str, sorted(processes)[:_MOST_PROCESSES]))
+        where = f"{_USABLE} AND typeof(globalTid) = 'integer' AND globalTid >> {_THREAD_BITS} IN ({listed})"
+        seen = [
+            times
+            for table in (SYSTEM_CALLS, RANGES)
+            if {"start", "end", "globalTid"} <= self.columns.get(table, set())
+            for times in self.database.execute(
+                f"SELECT min(start), max(end) FROM {table} WHERE {where}"
+            )
+            if times[0] is not None
+        ]
+        recording.began_ns = min((begin for begin, _ in seen), default=None)
+        recording.over_ns = max((end for _, end in seen), default=None)
+
+    def read_first_launches(self, recording: Recording) -> None:
+        """Take when the call came back that launched the first kernel of each GPU."""
+        if not {"start", "end", "correlationId"} <= self.columns.get(KERNELS, set()):
+            return
+        if "correlationId" not in self.columns.get(CALLS, set()):
+            return
+        wanted = ("deviceId", "globalPid", "correlationId")
+        firsts = self.database.execute(
+            f"SELECT {self.listed(KERNELS, wanted)}, min(start) FROM {KERNELS} WHERE {_USABLE} "
+            f"GROUP BY {self.listed(KERNELS, wanted[:2])} LIMIT {_MOST_NUMBERS}"
+        ).fetchall()
+        for number, process, call, _ in firsts:
+            gpu = recording.gpus.get(self.gpu(number, process))
+            if gpu is None or not isinstance(call, int):
+                continue
+            where = f"{_USABLE} AND correlationId = {call}"
+            if self.has_processes and isinstance(process, int):
+                where += f" AND globalTid >> {_THREAD_BITS} = {process >> _THREAD_BITS}"
+            (end,) = self.database.execute(f"SELECT max(end) FROM {CALLS} WHERE {where}").fetchone()
+            if end is not None and (gpu.launched_ns is None or end < gpu.launched_ns):
+                gpu.launched_ns = end
 
     def read_rank(self, recording: Recording) -> None:
         """Take the rank of a recording of one process of MPI."""

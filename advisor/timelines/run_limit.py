@@ -36,6 +36,18 @@ _MOSTLY_AT_WORK = number(
 _WORTH_A_LOADER = number(
     0.15, "idle time that one loader explains", "share of the recording", "our judgement"
 )
+_WORTH_A_FIRST_BATCH = number(
+    0.3,
+    "wait for a loader's first batch that comes before other work of the host",
+    "share of the recording",
+    "our judgement: it has a name and a repair, which the time beside it has not",
+)
+_MOSTLY_SILENT = number(
+    0.8,
+    "time of a program before its first call of CUDA that is its limit",
+    "share of all that was seen of it",
+    "our judgement: a gain of 1.25 is the most that all of the rest holds",
+)
 OWN_IDLE = number(
     0.3,
     "a rank's own idle time that comes before its waits for others",
@@ -69,6 +81,7 @@ class RunLimiter(StrEnum):
     HOST_CODE = "host-code"
     DATA_LOADING = "data-loading"
     LAUNCHES = "launches"
+    WAITS = "waits"
     COMMUNICATION = "communication"
     RANKS = "ranks"
     COPIES = "copies"
@@ -95,12 +108,22 @@ def limit_of(timeline: Timeline, run: TracedRun) -> RunLimit | None:
     """Return what limits a run; None where nothing was recorded that takes time."""
     if not run.recorded_seconds:
         return None
+    if run.share_of_process(run.silent_before_seconds) > _MOSTLY_SILENT:
+        seconds = run.silent_before_seconds
+        return RunLimit(
+            limiter=RunLimiter.HOST_CODE, seconds=seconds, share=run.share_of_process(seconds)
+        )
     loading = next(_loading(run), None)
     # What comes again in every step is first to change, even where the start took longer once.
     if loading is not None and loading[1] >= max(
         run.one_time_seconds / 2, _WORTH_A_LOADER * run.recorded_seconds
     ):
         return _limit(run, *loading)
+    first = next(_first_batch(run), None)
+    if first is not None and first[1] >= max(
+        run.one_time_seconds, _WORTH_A_FIRST_BATCH * run.recorded_seconds
+    ):
+        return _limit(run, *first)
     computing = timeline.account.computing_ns / _NS
 
     def compared(part: _Part) -> float:
@@ -154,7 +177,7 @@ def _limit(run: TracedRun, limiter: RunLimiter, seconds: float, subject: str | N
 
 def _by_host(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     """Yield what the host did in idle time, without a loader's."""
-    loaded = sum(seconds for _, seconds, _ in _loading(run))
+    loaded = sum(seconds for _, seconds, _ in _loading(run)) + _on_host_seconds(run)
     work = next((idle for idle in run.idle_causes if idle.cause == "host-work"), None)
     host = run.host_idle_seconds
     # Where pages of managed memory are taken back, no gap of it is long. Between two operators of
@@ -165,11 +188,15 @@ def _by_host(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     between = run.launch_idle_seconds + run.wait_idle_seconds + run.copy_idle_seconds
     between += run.allocation_idle_seconds
     most = max(0.0, run.span_seconds - run.busy_seconds - host)
-    named = None if work is None or work.loader is not None else work.culprit
+    named = None if work is None or work.loader or work.communicates else work.culprit
     started = run.start_cause.culprit if run.start_cause is not None else run.outside_call
     yield RunLimiter.START_UP, run.one_time_seconds, started
     yield RunLimiter.HOST_CODE, max(0.0, host + run.outside_code_seconds - loaded), named
     yield RunLimiter.LAUNCHES, min(between, most), None
+    # Where the host waits after every few launches, what does not begin meanwhile is a wait's, too.
+    if run.waits_often:
+        waited = run.idle_while("queued") + run.queued_seconds + run.wait_idle_seconds
+        yield RunLimiter.WAITS, waited, None
 
 
 def _loading(run: TracedRun) -> Iterator[_Part]:
@@ -179,9 +206,28 @@ def _loading(run: TracedRun) -> Iterator[_Part]:
             yield RunLimiter.DATA_LOADING, idle.culprit_seconds, idle.culprit
 
 
+def _first_batch(run: TracedRun) -> Iterator[_Part]:
+    """Yield the time before the GPU's first work in which a loader was asked for a batch."""
+    before = run.before_cause
+    if before is not None and before.loader in ("itself", "workers"):
+        yield RunLimiter.DATA_LOADING, before.culprit_seconds, before.culprit
+
+
+def _on_host_seconds(run: TracedRun) -> float:
+    """Return the idle time in which the host itself communicated."""
+    causes = (*run.idle_causes, run.before_cause)
+    return sum(
+        cause.culprit_seconds for cause in causes if cause is not None and cause.communicates
+    )
+
+
 def _between_gpus(run: TracedRun) -> Iterator[_Part]:
     """Yield communication that nothing hides, as waiting where most of it is."""
     seconds = run.exposed_communication_seconds
+    on_host = _on_host_seconds(run)
+    if on_host:
+        yield RunLimiter.COMMUNICATION, seconds + on_host, None
+        return
     waits = run.rank_wait_seconds >= _MOSTLY_WAITS * seconds and seconds > 0
     yield (RunLimiter.RANKS if waits else RunLimiter.COMMUNICATION), seconds, None
 

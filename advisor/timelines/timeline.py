@@ -28,6 +28,7 @@ from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
+from gpuadvise.advisor.timelines.pace import frame_period_ns
 from gpuadvise.advisor.timelines.phases import launched_work
 from gpuadvise.advisor.timelines.start_up import first_steps_end
 from gpuadvise.advisor.timelines.steps import (
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.steps import Steps
 
 _NS = 1e9
+# Kernels of so many launches are in a recording: some run before it begins, or behind its end.
+_NEARLY_ALL = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +168,12 @@ class TracedLaunches:
     graph_kernels: int  # runs seen as nodes of a graph
     hidden_graphs: bool  # graphs were launched, but their kernels were not recorded
 
+    @property
+    def lost(self) -> int:
+        """Launches whose kernels the recording does not hold; 0 where graphs may have taken them up."""
+        lost = self.kernel_launches - (self.kernels - self.graph_kernels)
+        return lost if not self.graph_launches and lost > _NEARLY_ALL * self.kernel_launches else 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
@@ -206,6 +215,7 @@ class Timeline:
     outside: Outside = field(default_factory=Outside)  # nothing where several GPUs worked
     graphs: tuple[GraphReplays, ...] = ()  # where kernels are joined with what launched them
     inference: Inference | None = None  # None: no shapes tell it
+    frame_period_ns: int | None = None  # where a clock paces the work; None: none does
 
     @property
     def idle(self) -> tuple[IdleTime, ...]:
@@ -308,6 +318,7 @@ def _timeline(
         busy,
         recording,
         kernels=activities.kernels.values(),
+        copies=copies,
         launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
         first_steps_end_ns=_first_steps_end(recording, activities),
     )
@@ -370,6 +381,7 @@ def _timeline(
             idle,
             work,
         ),
+        frame_period_ns=frame_period_ns(activities),
         graphs=work.graphs,
         inference=work.inference,
         has_stacks=recording.host_events.has_frames,
@@ -392,7 +404,11 @@ def _outside(recording: Recording, gpu: int, span: Interval, *, several_gpus: bo
     """
     if several_gpus or recording.recorder is Recorder.JAX:
         return Outside()
-    return outside_of(recording, span, recording.gpus[gpu].kernels.values())
+    activities = recording.gpus[gpu]
+    launched_ns = activities.launched_ns
+    if launched_ns is None:
+        launched_ns = recording.launch_log.first_launched_ns(gpu)
+    return outside_of(recording, span, activities.kernels.values(), launched_ns)
 
 
 def _steps(

@@ -209,7 +209,7 @@ def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
             speedup=run.bound(run.lost_to_waits),
             how="idle time after waits, and the copies of single values",
         )
-    if run.host_bound:
+    if run.host_bound and not run.paced:
         yield WhatIf(
             change=Change.SHORTEN_HOST_WORK,
             saved_ns=round(run.host_idle_seconds * 1e9),

@@ -79,6 +79,7 @@ class TimelineLimiter(Record):
     name: Literal[
         "start-up",
         "host-code",
+        "waits",
         "data-loading",
         "launches",
         "communication",

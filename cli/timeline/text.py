@@ -45,6 +45,7 @@ _MOST_CULPRITS = 3
 _HELD = 0.02  # of the span, worth a line
 _SLOW_STEP = 0.1  # beyond the median, worth a reason
 _START_UP = 0.02  # of the span, worth a word
+_SILENT = 0.1  # of what was seen of the program, worth a word
 _HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
 _MOST_COPIES = 8
 _MOST_GPUS = 32
@@ -170,6 +171,17 @@ def time_spent(case: TimelineCase) -> str:
     spent = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
     if case.run.kernels and case.run.too_short:
         spent += " Too little ran to judge a run by: record more of it."
+    if case.run.lost_launches:
+        spent += (
+            f" {case.run.lost_launches:,} of {plural(case.run.launches, 'launch', 'launches')} have no kernel in the "
+            "recording: it is cut."
+        )
+    silent = case.run.silent_seconds
+    if case.run.share_of_process(silent) >= _SILENT:
+        spent += (
+            f" The program runs for {show_seconds(silent)} more, before its first call of CUDA and behind its last: "
+            f"{show_share(case.run.share_of_process(silent))} of all that was seen of it."
+        )
     started = line.account.start_up_ns
     if started < _START_UP * line.span_ns:
         return spent
@@ -258,7 +270,7 @@ def _held_by(line: Timeline) -> Iterator[Fact]:
         if gap.culprit is not None:
             place = _place(gap.culprit)
             key = gap.culprit.name, place
-            seconds[key] = seconds.get(key, 0) + gap.length_ns
+            seconds[key] = seconds.get(key, 0) + gap.culprit.covered_ns
     longest = sorted(seconds, key=lambda key: -seconds[key])[:_MOST_CULPRITS]
     for name, place in longest:
         if seconds[name, place] >= _HELD * line.span_ns:
@@ -284,7 +296,7 @@ _PARTS = {
 _SOURCES = {
     StepSource.PROFILER: "as the profiler marks them",
     StepSource.RANGES: "as a range of NVTX marks them",
-    StepSource.KERNELS: "each from one run of a kernel that comes once in it to the next",
+    StepSource.KERNELS: "each from one run of a kernel that comes once in it to the next, so that they may be layers of one pass",
 }
 
 

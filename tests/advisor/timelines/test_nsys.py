@@ -266,6 +266,23 @@ def test_calls_of_mpi_and_of_the_system_name_what_fills_a_gap(
     assert gap.culprit.name == ("MPI_Recv" if name == 3 else "poll")
 
 
+@pytest.mark.parametrize(("thread", "name"), [(2, 4), (1, 5)])
+def test_calls_of_other_threads_and_of_the_driver_name_nothing(
+    tmp_path: Path, thread: int, name: int
+) -> None:
+    rows = {**WORK, "StringIds": [*WORK["StringIds"], (5, "ioctl")]}
+    path = exports.export(tmp_path / "report.sqlite", rows=rows)
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE OSRT_API (start, end, globalTid, nameId)")
+        database.execute(
+            "INSERT INTO OSRT_API VALUES (?, ?, ?, ?)", (2 * MS, 10 * MS, thread, name)
+        )
+    database.close()
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    assert [gap.culprit for gap in line.gaps] == [None]
+
+
 def test_a_database_of_rocprof_is_of_amd(tmp_path: Path) -> None:
     path = tmp_path / "results.db"
     with closing(sqlite3.connect(path)) as database:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -124,6 +125,126 @@ def test_a_short_first_call_begins_a_recording(tmp_path: Path) -> None:
     assert line.outside.calls_before_ns == 1_000_000
 
 
+def test_what_was_launched_and_does_not_begin_is_no_work_of_the_host(tmp_path: Path) -> None:
+    """A kernel launched at 1 ms that begins at 31 ms, while the host waits; then one that begins at once."""
+    events = [
+        traces.call(0, 1_000, correlation=5),
+        traces.call(2_000, 29_000, "cudaDeviceSynchronize"),
+        traces.kernel(31_000, 60_000, correlation=5),
+    ]
+    line, run = judged(tmp_path / "late", events)
+    assert line.outside.queued_ns == 30_000_000
+    assert run.before_seconds == 0
+    assert run.recorded_seconds == pytest.approx(91e-3)
+    assert limit_names(tmp_path / "limit", events) is RunLimiter.ONE_KERNEL
+    events[0] = traces.call(30_900, 90, correlation=5)
+    events.append(traces.call(0, 10, "cudaEventCreate"))
+    events.append(traces.call(100, 25, "cudaEventCreate"))
+    line, run = judged(tmp_path / "prompt", events)
+    assert line.outside.queued_ns == 0
+    assert run.before_seconds > 30e-3
+
+
+@pytest.mark.parametrize(("again", "starts"), [(2_000, True), (3_000, False)])
+def test_an_operator_that_is_long_once_and_gives_the_first_work_is_a_start(
+    tmp_path: Path, again: int, *, starts: bool
+) -> None:
+    events = [
+        traces.event("cpu_op", "aten::conv2d", 0, 6_000, {}),
+        traces.call(5_900, 10),
+        traces.kernel(5_990, 500, "first"),
+        traces.event("cpu_op", "aten::conv2d", 7_000, again, {}),
+        traces.kernel(12_000, 20_000, "later"),
+    ]
+    line, _ = judged(tmp_path / "trace", events)
+    assert line.outside.once_ns == (5_990_000 if starts else 0)
+
+
+@pytest.mark.parametrize(("length", "starts"), [(1_100, True), (900, False)])
+def test_a_first_convolution_makes_a_handle(tmp_path: Path, length: int, *, starts: bool) -> None:
+    events = [
+        traces.event("cpu_op", "aten::cudnn_convolution", 0, length, {}),
+        traces.kernel(length - 10, 500, "first"),
+        traces.kernel(12_000, 20_000, "later"),
+    ]
+    line, _ = judged(tmp_path / "trace", events)
+    assert (line.outside.once_ns > 0) is starts
+
+
+def test_a_part_of_the_time_before_is_named_with_its_own_length(tmp_path: Path) -> None:
+    """A first batch takes 400 of 1,000 ms before a kernel of 300 ms."""
+    loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    events = [
+        traces.event("cpu_op", "aten::randperm", 0, 500, {}),
+        traces.event("user_annotation", loader, 10_000, 400_000, {}),
+        traces.call(999_900, 5),
+        traces.kernel(1_000_000, 300_000),
+    ]
+    line, run = judged(tmp_path / "trace", events)
+    assert run.before_cause is not None
+    assert run.before_cause.loader == "workers"
+    assert run.before_cause.culprit_seconds == pytest.approx(0.4)
+    limit = limit_of(line, run)
+    assert limit is not None
+    assert (limit.limiter, limit.seconds) == (RunLimiter.DATA_LOADING, pytest.approx(0.4))
+
+
+@pytest.mark.parametrize(
+    ("calls", "most"),
+    [([("cudaMalloc", 20_000)], "cudaFree"), ([("cudaMalloc", 60_000)], "cudaMalloc")],
+)
+def test_the_call_that_took_most_of_the_start_may_stand_in_the_span(
+    tmp_path: Path, calls: list[tuple[str, int]], most: str
+) -> None:
+    events = [
+        *(traces.call(-length, length, name) for name, length in calls),
+        traces.kernel(0, 1_000),
+        traces.call(1_000, 50_000, "cudaFree"),
+        traces.kernel(51_000, 1_000),
+    ]
+    assert judged(tmp_path / "trace", events)[1].outside_call == most
+
+
+@pytest.mark.parametrize(
+    ("began_ms", "limiter"), [(0, RunLimiter.HOST_CODE), (9_800, RunLimiter.ONE_KERNEL)]
+)
+def test_a_program_is_seen_before_its_first_call(
+    tmp_path: Path, began_ms: int, limiter: RunLimiter
+) -> None:
+    """Calls of the system since *began_ms*, one of CUDA at 10 s, a kernel of 1 s; another process since 0."""
+    ms = 1_000_000
+    kernel = exports.ROWS["CUPTI_ACTIVITY_KIND_KERNEL"][0]
+    thread, other = 5 << 24 | 1, 6 << 24 | 1
+    calls = [(10_000 * ms, 10_001 * ms, thread, 1, 2, 0)]
+    rows: dict[str, list[tuple[object, ...]]] = {
+        "CUPTI_ACTIVITY_KIND_RUNTIME": calls,
+        "CUPTI_ACTIVITY_KIND_KERNEL": [(10_002 * ms, 11_002 * ms, *kernel[2:])],
+        "CUPTI_ACTIVITY_KIND_MEMCPY": [],
+        "CUPTI_ACTIVITY_KIND_MEMSET": [],
+        "StringIds": [(1, "add"), (2, "cudaLaunchKernel_v7000"), (3, "read")],
+    }
+    path = exports.export(tmp_path / "report.sqlite", rows=rows)
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE OSRT_API (start, end, globalTid, nameId)")
+        for start, end, caller in (
+            (began_ms, began_ms + 1, thread),
+            (11_002, 11_502, thread),
+            (0, 12_000, other),
+        ):
+            database.execute(
+                "INSERT INTO OSRT_API VALUES (?, ?, ?, 3)", (start * ms, end * ms, caller)
+            )
+    database.close()
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    run = traced_run(line, default_link_model(line.device))
+    assert run.silent_before_seconds == pytest.approx(10 - began_ms / 1e3)
+    assert run.silent_after_seconds == pytest.approx(0.5)
+    limit = limit_of(line, run)
+    assert limit is not None
+    assert limit.limiter is limiter
+
+
 @pytest.mark.parametrize(
     ("name", "kernel", "once"),
     [
@@ -205,3 +326,27 @@ def test_a_loader_comes_before_a_start_that_took_somewhat_longer(
     limit = limit_of(*judged(tmp_path / "trace", events))
     assert limit is not None
     assert limit.limiter is limiter
+
+
+def test_what_does_not_begin_though_it_is_waited_for_is_the_waits(tmp_path: Path) -> None:
+    """Thirty kernels of 0.1 ms, each begun 4 ms after its launch, which the host waits for."""
+    events = []
+    for at in range(30):
+        begin = at * 5_000
+        events += [
+            traces.call(begin, 10, correlation=at),
+            traces.call(begin + 10, 4_500, "cudaStreamSynchronize"),
+            traces.kernel(begin + 4_000, 100, f"kernel{at % 3}", correlation=at),
+        ]
+    assert limit_names(tmp_path / "trace", events) is RunLimiter.WAITS
+
+
+@pytest.mark.parametrize(
+    ("name", "limiter"),
+    [("gloo:all_reduce", RunLimiter.COMMUNICATION), ("aten::sort", RunLimiter.HOST_CODE)],
+)
+def test_collectives_on_the_host_are_communication(
+    tmp_path: Path, name: str, limiter: RunLimiter
+) -> None:
+    sent = [traces.event("cpu_op", name, at * 19_000 + 10_100, 8_800, {}) for at in range(40)]
+    assert limit_names(tmp_path / "trace", [*steady(9_000), *sent]) is limiter

@@ -286,6 +286,22 @@ def test_passes_over_memory_count_where_they_are_a_chain(tmp_path: Path) -> None
         assert run.elementwise_seconds == pytest.approx(counted)
 
 
+@pytest.mark.parametrize(("kinds", "products", "counted"), [(3, 0, 0.0), (3, 1, 3e-3), (2, 1, 0.0)])
+def test_passes_between_products_are_a_chain_sooner(
+    tmp_path: Path, kinds: int, products: int, counted: float
+) -> None:
+    names = (
+        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::launch_clamp_scalar>(int)",
+        "void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>(float, float)",
+    )
+    events = [traces.kernel(1000 * at, 1000, name) for at, name in enumerate(names[:kinds])]
+    events += [traces.kernel(3000, 1000, "ampere_sgemm_128x64_tn")] * products
+    run = facts_of(tmp_path / "trace", events)[0].timeline
+    assert run is not None
+    assert run.elementwise_seconds == pytest.approx(counted)
+
+
 def test_conversions_of_layout_are_known_by_name(tmp_path: Path) -> None:
     names = ("void cudnn::ops::nchwToNhwcKernel<float>(int)", "nhwcToNchwKernel", "nchw_norm")
     events = [traces.kernel(1000 * at, 1000, name) for at, name in enumerate(names)]
