@@ -65,6 +65,7 @@ RULES: dict[str, frozenset[str]] = {
     "idle-gaps: before the GPU's first work": frozenset({HOST_CODE, LOADING}),
     "idle-gaps: inside of calls that copy": frozenset({WAITS, PAGEABLE}),
     "idle-gaps: had queued": frozenset({UNKNOWN}),
+    "idle-gaps: communication on the host": frozenset({EXPOSED}),
     "launch-bound: too few to judge": frozenset({LAUNCHES, GRAPHS, SMALL}),
     "launch-bound": frozenset({LAUNCHES, GRAPHS}),
     "frequent-synchronization": frozenset({WAITS}),
@@ -97,6 +98,7 @@ WORDS = (
     "before the GPU's first work",
     "inside of calls that copy",
     "had queued",
+    "communication on the host",
     "too few to judge",
 )
 # Rows of "what could be won" that name the same. A kernel's row says that it is the run from a half on.

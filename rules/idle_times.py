@@ -66,8 +66,15 @@ IDLE_TIMES = {
 }
 
 
-def in_pytorch(cause: IdleCause | None) -> str:
-    """Return what to do in PyTorch: a loader's workers only where it has none."""
+def in_pytorch(cause: IdleCause | None, *, calls: bool | None = None) -> str:
+    """Return what to do in PyTorch: a loader's workers only where it has none. Nothing where none of it *calls*."""
+    if calls is False:
+        return ""
+    if cause is not None and cause.communicates:
+        return (
+            "In PyTorch: the backend nccl for tensors of the GPU, gloo only for what lies on the host; asynchronous "
+            "collectives (async_op=True), and fewer, larger ones. "
+        )
     if cause is not None and cause.loader == "files":
         return "Read the next part on a thread meanwhile, in large pieces, as binary data. "
     if cause is not None and cause.loader == "workers":

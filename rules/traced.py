@@ -76,7 +76,9 @@ def held_by(cause: IdleCause | None) -> str:
 
 
 def _for_loader(cause: IdleCause) -> str:
-    """Return who was asked for data meanwhile, where the name does not say it."""
+    """Return who was asked for data meanwhile, where the name does not say it; or that ranks were."""
+    if cause.communicates:
+        return ", communication on the host"
     if cause.loader == "files":
         return ", which reads files"
     if cause.loader is None or "DataLoader" in (cause.culprit or ""):

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(guide.__file__).parent
 MOST_LINES = 200  # of a file that holds a rule
-# Gaps have many causes, and each has its words.
-LONGER = {"idle_gaps": 250}
 IMPOSSIBLE = next(rule for rule in RULES if rule.id == "impossible-launch")
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 # Articles and joins that no sentence of ours may contain.
@@ -104,8 +102,7 @@ def test_a_source_rule_is_one_short_file(path: Path) -> None:
 )
 def test_a_rule_is_a_short_file(path: Path) -> None:
     lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGER.get(path.stem, MOST_LINES)
-    assert path.stem not in LONGER or lines > MOST_LINES, "it need not be in LONGER any more"
+    assert lines <= MOST_LINES
 
 
 @each_rule

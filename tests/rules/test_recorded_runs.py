@@ -86,6 +86,10 @@ QUIET = {
     ("nsys", "graph"): {"hidden-graphs"},
     ("torch", "graph"): {"idle-gaps"},
     ("torch", "transformer_compiled"): {"idle-gaps"},
+    # Batch norms, ReLUs and additions of PyTorch, each a pass of its own.
+    ("torch", "resnet50_amp_channels_last"): {"memory-bound"},
+    ("torch", "resnet50_fp32"): {"memory-bound"},
+    ("torch_h100", "gemm_fp64_as_tf32"): {"memory-bound"},
     ("nsys", "managed_faults"): {"idle-gaps"},
     # Prefetched to the GPU, and taken back page by page.
     ("nsys", "managed_prefetched"): {"idle-gaps", "unprefetched-managed-memory"},

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
+from gpuadvise.rules.beside_run import MUCH_MORE, MUCH_OUTSIDE, beside_run
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.idle_times import IDLE_TIMES, in_pytorch
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
@@ -23,18 +24,11 @@ from gpuadvise.rules.traced import (
     too_little,
 )
 
-_MUCH_MORE = number(
-    2.0,
-    "idle time of one cause beside that of another",
-    "times",
-    "our judgement: an expert names the larger first",
-)
-
-_MUCH_OUTSIDE = number(
-    0.3,
-    "host's code before and behind the GPU's work, of more than low priority",
-    "share of the recording",
-    "our judgement: with less a longer run has hardly any of it",
+_FETCHED_BACK = number(
+    2e9,
+    "managed memory that the host takes back by page faults, at least",
+    "bytes/s",
+    "half of what was measured on a H200",
     LaunchSet.RECORDED,
 )
 
@@ -56,103 +50,47 @@ def check(
     idle = unclaimed_idle(timeline, transfers or (), link)
     if idle is not None:
         advice.append(_idle_for(timeline, idle, managed))
-    if timeline.much_beside(timeline.one_time_seconds):
-        advice.append(_once(timeline))
-    if timeline.much_beside(timeline.outside_code_seconds) and not _is_another_gap(timeline):
-        advice.append(_outside(timeline))
+    advice += beside_run(timeline)
     return tuple(advice) or PASSED
-
-
-def _once(timeline: TracedRun) -> Advice:
-    seconds, whole = timeline.one_time_seconds, timeline.recorded_seconds
-    return Advice(
-        message=(
-            f"{show_seconds(seconds)} of {show_seconds(whole)} recorded, "
-            f"{show_share(timeline.share_of_recording(seconds))}, go to what a program does once: "
-            "contexts, first allocations and launches, the loading and compiling of code, first calls of "
-            f"operators, and freeing all of it{_most_of_it(timeline)}."
-        ),
-        action=(
-            "Measure after a warm-up, or let the program run longer. Where this is how it is used, keep "
-            "one process that serves many requests, load code for this GPU alone, and make contexts "
-            "while the host still reads its data: cudaFree(0) on a thread."
-        ),
-        evidence=(
-            traced("one-time work", seconds, "s"),
-            traced("recorded", whole, "s"),
-        ),
-        priority=Priority.LOW if timeline.kernels and timeline.too_short else Priority.MEDIUM,
-    )
-
-
-def _most_of_it(run: TracedRun) -> str:
-    if run.start_cause is not None:
-        return (
-            f", {show_seconds(run.start_cause.culprit_seconds)} of it in {run.start_cause.culprit}"
-        )
-    return f", {run.outside_call} more than any other call" if run.outside_call else ""
-
-
-def _outside(timeline: TracedRun) -> Advice:
-    seconds, whole = timeline.outside_code_seconds, timeline.recorded_seconds
-    return Advice(
-        message=(
-            f"The host works for {show_seconds(timeline.before_seconds)} before the GPU's first work and for "
-            f"{show_seconds(timeline.after_seconds)} behind its last in no call of CUDA, "
-            f"{show_share(timeline.share_of_recording(seconds))} of the {show_seconds(whole)} recorded."
-            f"{held_by(timeline.before_cause)}"
-        ),
-        action=(
-            "Look there first: reading, filling and checking data. Give the GPU the first part while the "
-            "host makes the next, fill and check arrays in kernels, or use all cores of the host."
-        ),
-        evidence=(
-            traced("before the GPU's first work", timeline.before_seconds, "s"),
-            traced("behind its last", timeline.after_seconds, "s"),
-            traced("recorded", whole, "s"),
-        ),
-        location=line_of(timeline.before_cause),
-        priority=Priority.MEDIUM if _is_much(timeline, seconds) else Priority.LOW,
-    )
-
-
-def _is_another_gap(run: TracedRun) -> bool:
-    """Return whether the host does before the GPU's first work what it does in the long gaps, too."""
-    if not run.host_bound or run.before_cause is None:
-        return False
-    work = next((one for one in run.idle_causes if one.cause == "host-work"), None)
-    return work is not None and run.before_cause.culprit == work.culprit
-
-
-def _is_much(run: TracedRun, seconds: float) -> bool:
-    """Return whether *seconds* beside the run are much of the recording, and of what holds the GPU up."""
-    if run.kernels and run.share_of_recording(seconds) < _MUCH_OUTSIDE:
-        return False
-    idle = max((one.seconds for one in run.idle_causes), default=0.0)
-    more = max(run.one_time_seconds, idle, run.launch_idle_seconds, run.host_idle_seconds)
-    return more <= _MUCH_MORE * seconds and not (run.kernels > 0 and run.too_short)
 
 
 def _host_bound(timeline: TracedRun) -> Advice:
     idle, gaps = timeline.host_idle_seconds, timeline.host_gaps
     cause = next((one for one in timeline.idle_causes if one.cause == "host-work"), None)
+    message = (
+        f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
+        f"{show_share(timeline.share(idle))} of the span: the host works on its own meanwhile, "
+        f"in no call of CUDA.{held_by(cause)}"
+    )
+    evidence = (
+        traced("idle while the host worked", idle, "s"),
+        traced("gaps", gaps, "gaps"),
+        traced("span", timeline.span_seconds, "s"),
+    )
+    if timeline.paced and timeline.frame_period_seconds:
+        period = timeline.frame_period_seconds
+        return Advice(
+            message=(
+                f"{message} The work comes every {show_seconds(period)}, {show_number(1 / period)} times a second, as from a "
+                "camera or for a display: a clock paces it."
+            ),
+            action=(
+                "Leave it where that is the rate that is wanted: the GPU has its work done in time, and less idle time wins "
+                "nothing. Feed it from a file, or as fast as it goes, to measure what it can do; then look at this again."
+            ),
+            evidence=(*evidence, traced("period", period, "s")),
+            location=line_of(cause),
+            priority=Priority.MEDIUM,
+        )
     return Advice(
-        message=(
-            f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
-            f"{show_share(timeline.share(idle))} of the span: the host works on its own meanwhile, "
-            f"in no call of CUDA.{held_by(cause)}"
-        ),
+        message=message,
         action=(
             "Let the GPU work meanwhile: queue the next kernels before the host's work begins, and "
-            f"do that work in another thread or process. {in_pytorch(cause)}"
+            f"do that work in another thread or process. {in_pytorch(cause, calls=timeline.calls_pytorch)}"
             "In CUDA: cudaStreamSynchronize() after the host's work, or cudaLaunchHostFunc()."
             f"{how_to_see_lines(timeline, cause)}"
         ),
-        evidence=(
-            traced("idle while the host worked", idle, "s"),
-            traced("gaps", gaps, "gaps"),
-            traced("span", timeline.span_seconds, "s"),
-        ),
+        evidence=evidence,
         gain=_gain(timeline),
         location=line_of(cause),
         priority=Priority.LOW if _is_minor(timeline, idle) else None,
@@ -163,7 +101,7 @@ def _is_minor(run: TracedRun, idle: float) -> bool:
     """Return whether another finding is about more than twice these *idle* seconds."""
     others = (one.seconds for one in run.idle_causes if one.cause not in _BESIDE_LAUNCHES)
     launches = run.launch_idle_seconds if run.waits_for_launches else 0.0
-    return max(launches, *others, 0.0) > _MUCH_MORE * idle
+    return max(launches, *others, 0.0) > MUCH_MORE * idle
 
 
 # Idle time of these causes is the launches', or the host's own.
@@ -197,10 +135,26 @@ def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advic
         ),
         priority=(
             Priority.MEDIUM
-            if said.in_call and said.by_program and share >= LAUNCH_BOUND_IDLE and not run.too_short
+            if (
+                said.in_call
+                and said.by_program
+                and share >= LAUNCH_BOUND_IDLE
+                and not run.too_short
+            )
+            or _is_most(run, idle, managed)
             else Priority.LOW
         ),
     )
+
+
+def _is_most(run: TracedRun, idle: IdleCause, managed: Managed | None) -> bool:
+    """Return whether the host's own work takes much of all that was recorded; a framework's is its launches.
+
+    Pages that the host takes back are no work of its own.
+    """
+    faults = managed.taken_back / _FETCHED_BACK if managed is not None else 0.0
+    much = run.share_of_recording(idle.seconds - faults) >= MUCH_OUTSIDE
+    return idle.cause == "host-work" and much and not run.calls_pytorch and not run.too_short
 
 
 def _gain(run: TracedRun) -> Gain:
@@ -229,8 +183,10 @@ RULE = Rule(
         "millisecond and longer, in which the host calls nothing of CUDA; or for another cause that no "
         "other rule names (low; medium from a fifth of the span on, inside of calls of CUDA); or a tenth of all that was recorded "
         "and 5 ms or more go to what a program does once (medium), or to the host's own code before the GPU's first work and behind its "
-        "last (low; medium from three tenths on). Low is what less than half as much hangs on as on something else, and what the GPU does not begin "
-        "though it was queued."
+        "last (low; medium from three tenths on), or pass while a launched kernel does not begin (low); or a tenth of what the program was seen to run "
+        "lies before its first call of CUDA and behind its last (low; medium from three tenths and a second on); or a tenth of the launches have no kernel in the "
+        "recording (low). Work that comes at the rate of a camera or a display has no gain (medium). The host's own work outside of PyTorch is medium where it is three tenths of "
+        "all that was recorded. Low is what less than half as much hangs on as on something else, and what the GPU does not begin though it was queued."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

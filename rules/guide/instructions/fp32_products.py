@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedRun
 
+_FASTER_TF32 = number(
+    1.1,
+    "peak of TF32 beside that of FP32, worth a word",
+    "times",
+    "our judgement: some parts multiply TF32 no faster",
+)
 _TF32 = (
     "Where 10 bits of mantissa are enough: torch.set_float32_matmul_precision('high') and "
     "torch.backends.cudnn.allow_tf32 = True, in cuBLAS CUBLAS_COMPUTE_32F_FAST_TF32. "
@@ -39,15 +46,17 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
             return PASSED
         return _by_capability(timeline, device)
     tf32, bf16 = factor
+    in_tf32 = f"{show_number(tf32)} times as fast in TF32 and " if tf32 > _FASTER_TF32 else ""
+    in_bf16 = f"{show_number(bf16)} times {'' if in_tf32 else 'as fast '}in BF16"
     return Advice(
         message=(
             f"Matrix kernels in FP32, outside of the tensor cores, take {show_seconds(seconds)}, "
             f"{show_share(timeline.share(seconds))} of the span; {device.name} computes "
-            f"{show_number(tf32)} times as fast in TF32 and {show_number(bf16)} times in BF16"
+            f"{in_tf32}{in_bf16}"
             f"{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
         ),
         action=(
-            f"{_TF32}For training and inference: with torch.autocast('cuda', torch.bfloat16), and for "
+            f"{_TF32 if in_tf32 else ''}For training and inference: with torch.autocast('cuda', torch.bfloat16), and for "
             "convolutions model.to(memory_format=torch.channels_last)."
         ),
         evidence=(
@@ -109,8 +118,12 @@ def _saved(run: TracedRun, factor: float) -> float:
 
 
 def _priority(run: TracedRun, factor: float) -> Priority | None:
-    """Return low where the products themselves, not what else is in 16 bits then, win less than a tenth."""
-    return Priority.LOW if run.share_of_recording(_saved(run, factor)) < LOUD else None
+    """Return low where the products themselves, not what else is in 16 bits then, win less than a tenth.
+
+    Likewise where launches take the time: shorter kernels wait as long for the next.
+    """
+    little = run.share_of_recording(_saved(run, factor)) < LOUD
+    return Priority.LOW if little or run.launch_bound else None
 
 
 def _shapes(run: TracedRun) -> str:
@@ -137,7 +150,7 @@ RULE = Rule(
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
         "Matrix kernels in FP32, outside of the tensor cores, take 10 % of a recorded run. Low where they win less "
-        "than a tenth of all that was recorded: launches of less than 10 us take as long on faster units."
+        "than a tenth of all that was recorded, or launches take the time: launches of less than 10 us take as long on faster units."
     ),
     citations=guide("12.1"),
     silenced_by=("fp64-products",),

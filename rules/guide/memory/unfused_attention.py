@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedProduct, TracedRun
 
 
+_CALL = (
+    "Call torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=p), which "
+    "keeps the scores on the chip; in transformers attn_implementation='sdpa' or 'flash_attention_2', "
+    "in JAX jax.nn.dot_product_attention(q, k, v, implementation='cudnn')."
+)
+
+
 def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     """Advise when products of queries, keys and values take 5 % of the span and no fused kernel runs."""
+    if not timeline.products:
+        return _by_softmax(timeline)
     products = timeline.score_products
     seconds = sum(product.seconds or 0.0 for product in products)
     if timeline.fused_attention_seconds or timeline.share(seconds) < NOTICEABLE:
@@ -33,17 +42,32 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
             f"of fused attention runs: scores of {rows} x {columns} for each of {scores.batch} heads are "
             "written, read by the softmax, written again and read again."
         ),
-        action=(
-            "Call torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=p), which "
-            "keeps the scores on the chip; in transformers attn_implementation='sdpa' or 'flash_attention_2', "
-            "in JAX jax.nn.dot_product_attention(q, k, v, implementation='cudnn')."
-        ),
+        action=_CALL,
         evidence=(
             traced("time of such products", seconds, "s"),
             traced("span", timeline.span_seconds, "s"),
             derived("sequence", columns, "elements"),
         ),
         gain=_gain(timeline, products, seconds, device),
+    )
+
+
+def _by_softmax(run: TracedRun) -> Verdict:
+    """Advise where no shapes were recorded, and softmaxes over rows in memory take 5 % of the span."""
+    seconds = run.softmax_seconds
+    if run.fused_attention_seconds or run.share(seconds) < NOTICEABLE:
+        return PASSED
+    return Advice(
+        message=(
+            f"Softmaxes over rows in memory take {show_seconds(seconds)}, {show_share(run.share(seconds))} of the span, and no "
+            "kernel of fused attention runs. Where they are of attention, its scores are written and read several times."
+        ),
+        action=f"{_CALL} Recorded with record_shapes=True, this says what it takes.",
+        evidence=(
+            traced("time of softmaxes", seconds, "s"),
+            traced("span", run.span_seconds, "s"),
+        ),
+        priority=Priority.LOW,
     )
 
 
@@ -75,7 +99,8 @@ RULE = Rule(
     why="The fused kernel keeps scores in shared memory and registers, so that traffic grows with the length, not its square.",
     when=(
         "In a recorded run with shapes, batched products of which one makes the rows that the other sums over, with "
-        "heads of at most 256 elements, take 5 % of the span or more, and no kernel of fused attention runs."
+        "heads of at most 256 elements, take 5 % of the span or more, and no kernel of fused attention runs. "
+        "Without shapes, where softmaxes over rows take 5 % of it (low)."
     ),
     citations=pytorch_attention(),
     check=check,
