@@ -62,6 +62,7 @@ _LEAST_BESIDE = number(
     "s",
     "our judgement: contexts take tens of milliseconds, the first launch of a profiler half of one",
 )
+_GAPS_OF_A_LOOP = number(3, "gaps that tell of a loop", "gaps", "fewer tell no typical one")
 HOST_BOUND_IDLE = number(0.1, "idle in gaps", "share", "our judgement", LaunchSet.RECORDED)
 _HALF_PRECISION = frozenset({"half", "bfloat16", "c10::half", "c10::bfloat16", "fp16", "bf16"})
 _SINGLE_PRECISION = frozenset({"float", "fp32"})
@@ -397,7 +398,11 @@ class TracedRun:
 
     @property
     def bound_without_host_gaps(self) -> float | None:
-        """The speed-up if the long gaps went; a loop has one more than lie between its kernels."""
-        gap = self.host_idle_seconds / self.host_gaps if self.host_gaps else 0.0
+        """The speed-up if the long gaps went; a loop has one more than lie between its kernels.
+
+        Fewer than three tell of no loop.
+        """
+        loop = self.host_gaps >= _GAPS_OF_A_LOOP
+        gap = self.host_idle_seconds / self.host_gaps if loop else 0.0
         left = max(self.span_seconds - self.host_idle_seconds, self.busy_seconds)
         return (self.span_seconds + gap) / left if left > 0 else None

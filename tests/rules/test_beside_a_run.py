@@ -182,3 +182,9 @@ def test_softmaxes_tell_of_attention_where_no_shapes_do(
 ) -> None:
     facts = recorded(busy_seconds=1.0, softmax_seconds=softmax, fused_attention_seconds=fused)
     assert priority("unfused-attention", facts) is said
+
+
+@pytest.mark.parametrize(("gaps", "bound"), [(2, 10.0), (3, 13.0)])
+def test_few_gaps_tell_of_no_loop(gaps: int, bound: float) -> None:
+    """A loop has one gap more than lie between its kernels."""
+    assert paced(host_gaps=gaps).bound == pytest.approx(bound)
