@@ -128,6 +128,8 @@ _HOST_ATTRIBUTES = frozenset(
     ("shape", "ndim", "dtype", "is_cuda", "requires_grad", "layout", "itemsize", "size", "nbytes", "is_leaf",
      "is_sparse", "names", "grad_fn", "training", "strides", "flags")
 )  # fmt: skip
+# Tensors that a tensor has as attributes.
+_OF_TENSORS = frozenset(("data", "grad", "T", "mT", "H", "mH", "real", "imag"))
 _NO_RESULT = frozenset(("print", "len", "isinstance", "str", "repr", "range", "int", "float", "bool",
                         "type", "id", "round", "hasattr", "format", "open"))  # fmt: skip
 # Methods of so many classes that a name before them says nothing: optimizer.step(), model.train().
@@ -751,7 +753,9 @@ class Tensors:
             if known is not None:
                 return known
         if around is not None and around.kind in (ValueKind.TENSOR, ValueKind.BATCH):
-            return around
+            # What a tensor does not have is one of an object that holds some, and need not lie beside them.
+            of_holder = around.kind is ValueKind.TENSOR and node.attr not in _OF_TENSORS
+            return replace(around, sure=False) if of_holder else around
         return self._by_name(node.attr)
 
     def _of_self(self, name: str) -> Value | None:

@@ -27,14 +27,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.tree import Node
 
 _ATOMICS = (
-    "atomicAdd",
-    "atomicSub",
-    "atomicMax",
-    "atomicMin",
-    "atomicOr",
-    "atomicAnd",
-    "atomicXor",
-)
+    "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicOr", "atomicAnd", "atomicXor",
+)  # fmt: skip
 _WORDS = re.compile(rb"\batomic[A-Z]")
 _REDUCING = re.compile(rb"__shfl_|shfl_down|>>=\s*1|/=\s*2")
 _WARPS = re.compile(r"%|(?<!&)&(?!&)|lane|warp", re.IGNORECASE)

@@ -26,8 +26,8 @@ _MEMORY = re.compile(rb"volatile|__shared__")
 _WAIT = re.compile(rb"sync|barrier|shfl|\bbar\b", re.IGNORECASE)
 _HALVED = re.compile(r"(\w+)\s*(?:>>=\s*1\b|/=\s*2\b|=[^=;]*?(?:>>\s*1\b|/\s*2\b))")
 _ACTION = (
-    "Put __syncwarp() between what one step stores and the next one loads; or add up the last 32 values in registers by "
-    "__shfl_down_sync() or __reduce_add_sync(), without shared memory."
+    "Let each step load, meet at __syncwarp(), store, and meet there again; or join the last 32 values in registers by "
+    "__shfl_down_sync() (integers by __reduce_add_sync()), without shared memory."
 )
 
 

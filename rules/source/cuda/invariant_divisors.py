@@ -34,7 +34,7 @@ _ROUNDING = re.compile(
 )
 _ACTION = (
     "Compute its reciprocal once before the loop and multiply by it; the last bit of the results may differ. "
-    "-use_fast_math makes a float division short, but stays a division."
+    "-use_fast_math does so for floats."
 )
 
 
@@ -128,8 +128,10 @@ def _becomes_integer(context: RuleContext, division: Node) -> bool:
 
 
 def _is_float(context: RuleContext, dividend: Node, divisor: Node) -> bool:
-    """Whether the division is one of floats or doubles, as far as the file says."""
+    """Whether the division is one of floats or doubles, as far as the file says, and the compiler leaves it one."""
     kinds = {context.type_of(dividend), context.type_of(divisor)}
+    if context.file.build.fast_math and "double" not in kinds:
+        return False  # it is a product with a reciprocal, which the compiler computes once
     return UNKNOWN not in kinds and not kinds.isdisjoint(_FLOATS)
 
 

@@ -27,6 +27,7 @@ _ACTION = (
 # Sizes that were made whole numbers of blocks before.
 _ROUNDED = re.compile(r"pad|align|round|pow2|power|ceil|multiple", re.IGNORECASE)
 _SIDES = ("x", "y", "z")
+_MEMBER = re.compile(r"\.|->|::")
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -98,6 +99,11 @@ def _has_remainder(context: RuleContext, size: Node, divisor: Node) -> bool:
     if _ROUNDED.search(name) or _ROUNDED.search(context.at(divisor)):
         return False
     root = re.escape(name)
+    whole, part = (_MEMBER.split(context.at(node))[-1].encode() for node in (size, divisor))
+    if not part.isdigit() and context.file.matches(
+        re.compile(rb"\b%b\s*=(?!=)[^;]*\b%b\b" % (re.escape(whole), re.escape(part)))
+    ):
+        return False  # made of it: as many blocks, times their threads
     if context.function.matches(re.compile(rb"%b\s*(?:%%|&)(?!&)" % root.encode())):
         return False  # somebody asks for the remainder
     start = context.settled(size)

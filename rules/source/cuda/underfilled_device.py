@@ -106,8 +106,8 @@ def _of_fixed_grids(
     yield context.diagnostic(
         "underfilled-device", launch.node,
         f"The grid has {blocks} blocks however much data there is{more}: GPUs with {SMS} SMs and more leave some without one.",
-        f"Take the blocks from the data, up to some for each SM: {launch.kernel} goes on by gridDim, so that any number will do "
-        "(cudaOccupancyMaxActiveBlocksPerMultiprocessor times multiProcessorCount fills the GPU once).",
+        f"Take the blocks from the data, up to some for each SM: {launch.kernel} goes on by gridDim and takes any number, if arrays with "
+        "a part for each block grow with it (cudaOccupancyMaxActiveBlocksPerMultiprocessor times multiProcessorCount fills the GPU once).",
         minor=True,
     )  # fmt: skip
 

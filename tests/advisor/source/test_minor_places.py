@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.rules.source.lint import lint_cuda
 
 TREE = """
@@ -156,3 +157,14 @@ def test_blocks_that_lose_few_lanes_are_minor() -> None:
     launch = "__global__ void f(float *x);\nvoid run(float *x) {{ f<<<100, {}>>>(x); }}"
     assert minor(launch.format("100"), "partial-warp") == [False]
     assert minor(launch.format("1000"), "partial-warp") == [True]
+
+
+def test_a_division_of_floats_by_fast_math_is_left_to_the_compiler() -> None:
+    text = "__global__ void k({0} *x, {0} s, int n) {{ for (int i = threadIdx.x; i < n; ++i) x[i] = x[i] / s; }}"
+    for kind, build, seen in (
+        ("float", UNKNOWN_BUILD, True),
+        ("float", Build(fast_math=True), False),
+        ("double", Build(fast_math=True), True),
+    ):
+        found = lint_cuda(text.format(kind).encode(), "k.cu", build=build).diagnostics
+        assert ("invariant-divisors" in {d.rule for d in found}) == seen

@@ -27,6 +27,21 @@ def place(code: str, name: str = "x") -> TensorMemory | None:
     return value.place if value is not None else None
 
 
+@pytest.mark.parametrize(("name", "sure"), [("T", True), ("data", True), ("offsets", False)])
+def test_what_only_an_object_around_tensors_has_need_not_lie_beside_them(
+    name: str, sure: bool
+) -> None:
+    module = read_python(
+        source_text(f"import torch\nx = torch.zeros(3).cuda()\ny = x.{name}\n".encode(), "flow.py")
+    )
+    (read,) = (
+        node for node in module.nodes if isinstance(node, ast.Attribute) and node.attr == name
+    )
+    value = tensors_of(module)[read]
+    assert value is not None
+    assert value.sure is sure
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [

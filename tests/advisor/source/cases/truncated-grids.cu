@@ -60,3 +60,8 @@ void of_a_kernel_elsewhere(float *x, int n) { declared<<<n / 256, 256>>>(x, n); 
 void of_another_number(float *x, int n) { add<<<n / 1024, 256>>>(x, n); }
 void of_a_fraction(float *x, float n) { add<<<ceil(n / 256.0f), 256>>>(x, n); }
 void of_an_expression(float *x, int n, int m) { add<<<n * m / 256, 256>>>(x, n); }
+struct Engine {
+  int threads, groups, group_size;
+  void set(int count, int size) { groups = count, group_size = size; threads = groups * group_size; }
+  void launch(float *x) { add<<<threads / group_size, group_size>>>(x, threads); }
+};
