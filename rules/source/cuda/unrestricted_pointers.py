@@ -61,16 +61,18 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
         and context.root_name(n.children[0]) in names
         and not _ends_the_kernel(n, returns)
     ]
+    first = min((store.end for store in stores), default=None)
+    if first is None:
+        return False
     for load in context.function.nodes("subscript_expression"):
         if context.at(load.children[0]) != parameter.name:
             continue
         loop = context.loop_around(load)
         if loop is not None and not _waits(context, loop) and any(map(loop.holds, stores)):
             return True
-        if any(
-            _may_follow(load, s) and not _is_behind_loop(context, load, s) and not _is_copied(load)
-            for s in stores
-        ):
+        if load.start < first or _is_copied(load):
+            continue
+        if any(_may_follow(load, s) and not _is_behind_loop(context, load, s) for s in stores):
             return True
     return any(
         _may_follow(call, s) and not _is_behind_loop(context, call, s)
