@@ -187,7 +187,7 @@ def test_any_tokens_end_in_an_answer(body: str) -> None:
     lint_cuda(("__global__ void k(float *x, int i) {" + body).encode(), "k.cu")
 
 
-STORES = "__global__ void k(float *o, float *p, int n) {" + "o[n] = p[n];" * 12_000 + "}"
+STORES = "__global__ void k(float *o, float *p, int n) {" + "o[n] = p[n] + n;" * 12_000 + "}"
 
 
 @pytest.mark.parametrize("where", ["parser", "rules"])
