@@ -156,6 +156,8 @@ class ReportLaunches:
                 link = self._by_number.get((file, at + step * distance))
                 if link is None or not _passes_over(link, size) or link.device != profile.device:
                     break
+                if any(link.kernel == other.kernel for other in links):
+                    break  # the next round of a loop, or what another program does at once
                 links.insert(0, link) if step < 0 else links.append(link)
         return _chained(links)
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def median_off(gains: ModuleType, rows: list[Any]) -> float:
+    """Return by which factor the expectation lies beside what was won, in the median."""
+    return statistics.median(gains.off((r.expected.expected for r in rows), (r.won for r in rows)))
 
 
 def test_measured_repairs_lie_where_they_are_expected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,11 +27,11 @@ def test_measured_repairs_lie_where_they_are_expected(monkeypatch: pytest.Monkey
     folders = [gains.RECORDED, *(gains.RECORDED.parent / "blind").glob("*/")]
     rows = [row for folder in folders for row in gains.estimates(folder)]
     spoken = [row for row in gains.with_expectations(rows, shipped=False) if row.finding]
-    factors = sorted(gains.off((row.expected.expected for row in spoken), (r.won for r in spoken)))
+    assert median_off(gains, [row for row in spoken if row.folder.name != "ninth"]) < 1.3
+    assert median_off(gains, [row for row in spoken if row.folder.name == "ninth"]) < 1.4
     inside = sum(row.expected.low <= row.won <= row.expected.high for row in spoken)
     below = sum(row.bound < row.won for row in spoken)
     assert len(spoken) > 350
-    assert factors[len(factors) // 2] < 1.31  # the aim is 1.3: without the ninth set it is 1.297
     assert 0.7 <= inside / len(spoken) <= 0.9
     assert below / len(spoken) <= 0.05
     programs = [versions for folder in folders for versions in gains.programs(folder)]

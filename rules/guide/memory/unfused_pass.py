@@ -37,7 +37,7 @@ LOUD_CHAIN = number(
     4,
     "launches in a row that pass over arrays of one size",
     "for a loud finding",
-    "of 9 such chains of 3 in the labelled sets 2 were of one computation, both of 4 and more were",
+    "of 7 such chains of 3 in the labelled sets 2 were of one computation; the one of 4 was",
     LaunchSet.NINTH,
 )
 
@@ -132,7 +132,7 @@ RULE = Rule(
         "In a report with all metrics a launch reads as many bytes of device memory (within 3 %, 8 MB or more) as the launch just "
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
         "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or three launches or more in a row load "
-        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little; low where they are three."
+        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three."
     ),
     citations=guide("10.2.1", "9.2.1"),
     check=check,

@@ -120,6 +120,7 @@ def test_a_sum_between_passes_belongs_to_them() -> None:
     [
         {"number": 7},  # others stood between
         {"kernel": "scale_fast(float *)"},  # by its name a version of the first
+        {"kernel": ADAM[0].kernel},  # the next round
         {"global_loads": moved(96e6)},  # half an array
         {"global_loads": moved(64e6 * 7)},
         {"global_stores": moved(32e6)},
