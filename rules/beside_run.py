@@ -149,11 +149,11 @@ def _silent(timeline: TracedRun) -> Advice:
     return Advice(
         message=(
             f"The program runs for {show_seconds(before)} before its first call of CUDA and for {show_seconds(after)} "
-            f"behind its last, {show_share(share)} of {show_seconds(whole)}: what the GPU does is the rest."
+            f"behind its last, {show_share(share)} of {show_seconds(whole)}, without the GPU."
         ),
         action=(
             "Look there first: reading and filling data, what a library loads as the process starts, waits for input "
-            "or for other threads. Then set the run of the GPU beside all of it: no kernel wins more than its share."
+            "or for other threads. What is won on the GPU is won of the rest only."
         ),
         evidence=(
             traced("before the first call of CUDA", before, "s"),

@@ -11,11 +11,10 @@ from gpuadvise.advisor.backends.settings_file import read_settings
 from gpuadvise.advisor.backends.user_files import kept_pipes
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, quoted_path
+from gpuadvise.advisor.prose import and_list, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.source.observations import is_test_name
 from gpuadvise.cli.advise.answer import AdviceReports, answer
-from gpuadvise.cli.advise.baseline import baseline
 from gpuadvise.cli.advise.gather import GatheredEvidence
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
@@ -24,9 +23,17 @@ from gpuadvise.cli.exits import threshold
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.not_judged import of_tests
 from gpuadvise.cli.options import EngineOptions
+from gpuadvise.cli.saved_answer import number_in, saved_answer
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
-from gpuadvise.rules.judge import Judge, check_threshold_reachable, ranked, said_once, shares
+from gpuadvise.rules.judge import (
+    BaselineFinding,
+    Judge,
+    check_threshold_reachable,
+    ranked,
+    said_once,
+    shares,
+)
 from gpuadvise.rules.select import among, selected
 
 if TYPE_CHECKING:
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     from gpuadvise.cli.exits import Exit
     from gpuadvise.cli.formats import Output
     from gpuadvise.rules.fail_on import FailOn
+    from gpuadvise.rules.judge import Key
     from gpuadvise.rules.ledger import LedgerFigures
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Finding, Report
@@ -116,7 +124,7 @@ class Call:
         return Judge(
             rules=self._rules(every, settings),
             all_rules=every,
-            baseline=baseline(saved) if saved else {},
+            baseline=_baseline(saved) if saved else {},
         )
 
     def _rules(self, rules: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...]:
@@ -322,3 +330,33 @@ def _whole(
         notes=(*said.notes, *said.failed),
         exit_code=said.exit,
     )
+
+
+# No program runs a million times as fast; more is a number that nobody wrote.
+_MOST_GAIN = 1e30
+
+
+def _baseline(path: str) -> dict[Key, BaselineFinding]:
+    """Return the findings of the saved answer *path*; raises BadInput naming the option."""
+    answer = saved_answer(path, command="advise", option="--baseline")
+    name = f"--baseline: {quoted(path)}"
+    findings_by_key: dict[Key, BaselineFinding] = {}
+    try:
+        for at, finding in enumerate(answer["findings"]):
+            seen = findings_by_key.setdefault(_saved_key(finding), BaselineFinding())
+            seen.count += 1
+            seen.messages.add(str(finding["message"]))
+            if gain := finding.get("gain"):
+                place = f"{name}: findings.{at}.gain"
+                bound = number_in(gain, "upper_bound", most=_MOST_GAIN, place=place)
+                seen.bound = max(seen.bound, bound or 0.0)
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput(f"{name} is not an answer of `gpuadvise advise --format json`.") from None
+    return findings_by_key
+
+
+def _saved_key(finding: dict[str, Any]) -> Key:
+    place = finding["location"] or {}
+    report = (finding.get("shape") or {}).get("file")
+    file = place.get("file")
+    return str(finding["rule"]), place.get("kernel"), None if file == report else file

@@ -19,7 +19,7 @@ from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.formats import Format
 from gpuadvise.cli.kernels.gather import Gatherer
-from gpuadvise.cli.kernels.text import READ, notes, refuse_nothing, why_nothing
+from gpuadvise.cli.kernels.text import READ, groups_page, notes, refuse_nothing, why_nothing
 from gpuadvise.cli.progress import Progress, shown
 from gpuadvise.cli.render.row_encoder import RowEncoder, RowFields, same
 
@@ -286,15 +286,15 @@ def group_listing(
     request: KernelsRequest, choice: Choice | None, gatherer: Gatherer, gate: KernelGate
 ) -> Listing:
     """Return the kernels that were asked for, counted by what ``--group-by`` names."""
-    from gpuadvise.advisor.binaries.kernel_groups import grouped
-    from gpuadvise.cli.kernels.groups import GROUP, groups_page
+    from gpuadvise.advisor.binaries.kernel_groups import KernelGroup, grouped
 
     by = request.group_by or "file"
     groups = grouped(found_in(request, choice, gatherer, gate), by, request.sort)
     screen = request.output.format in READ and not request.output.fields
     limit = _SCREEN if screen and request.limit is None else request.limit
     listed = groups[: limit or None]
-    return Listing(GROUP, listed, lambda: groups_page(groups, listed, by))
+    form = RowEncoder(same("", *KernelGroup.__slots__))
+    return Listing(form, listed, lambda: groups_page(groups, listed, by))
 
 
 def _only_json(request: KernelsRequest) -> bool:

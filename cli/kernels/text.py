@@ -1,8 +1,9 @@
-"""The lists of kernels and entries as people read them."""
+"""The lists of kernels, entries and groups as people read them."""
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.kernel_counts import KernelCounts
+    from gpuadvise.advisor.binaries.kernel_groups import KernelGroup
     from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.gather import GatheredItems, Gatherer
@@ -364,3 +366,49 @@ def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) ->
     if seen.kernels and not can_demangle():
         said.append("Names stay mangled: the package pycxxfilt cannot be loaded.")
     return said
+
+
+_GROUP_COLUMNS = header(
+    ">kernels", ">code", ">spilling", ">regs", ">lowest occupancy", ">below 50 %"
+)
+
+
+def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -> list[Block]:
+    """Return the *listed* groups as a table, and what all hold together."""
+    kernels = sum(group.kernels for group in groups)
+    sizes = [group.code_bytes for group in groups]
+    code = "" if None in sizes else f", {show_bytes(sum(size or 0 for size in sizes))} of code"
+    head = f"{plural(kernels, 'kernel')} in {plural(len(groups), 'group')}{code}."
+    blocks: list[Block] = [Line(head, Tone.STRONG)]
+    if listed:
+        columns = (*_GROUP_COLUMNS, Column(by, below=True))
+        shared = _shared_folder(listed) if by == "file" else ""
+        rows = (_group_row(group, group.group.removeprefix(shared)) for group in listed)
+        blocks.append(Table(columns, tuple(rows)))
+    return [*blocks, *left_out(len(groups) - len(listed), "group", "--limit 0 shows all")]
+
+
+def _shared_folder(groups: list[KernelGroup]) -> str:
+    """Return the folder that all files are in, with its last slash; nothing for files here."""
+    if len(groups) < 2:
+        return ""
+    folders = [group.group.partition("!")[0].split("/")[:-1] for group in groups]
+    shared = [
+        names[0] for names in takewhile(lambda own: len({*own}) == 1, zip(*folders, strict=False))
+    ]
+    return "/".join(shared) + "/" if shared else ""
+
+
+def _group_row(group: KernelGroup, name: str) -> tuple[Cell, ...]:
+    lowest = group.lowest_occupancy
+    return (
+        Cell(f"{group.kernels:,}"),
+        Cell("-" if group.code_bytes is None else show_bytes(group.code_bytes)),
+        Cell(f"{group.spilling:,}", Tone.POOR if group.spilling else Tone.PLAIN),
+        Cell("-" if group.most_registers is None else f"{group.most_registers:,}"),
+        Cell("-", Tone.FAINT)
+        if lowest is None
+        else Cell(show_share(lowest), Tone.POOR if lowest < LOW else Tone.GOOD),
+        Cell(f"{group.below_half:,}"),
+        Cell(name),
+    )
