@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.binaries.model import Source
 from gpuadvise.advisor.binaries.names import demangle, stable_name
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.kernel_limits import names_of
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.saved_answer import number_in, saved_answer
@@ -95,7 +94,7 @@ class KernelGate:
 
     def _hold_to_limits(self, listed: ListedKernel, share: float | None) -> None:
         """Judge one kernel by the limits of the settings that are about it."""
-        names = names_of(listed.kernel.name, demangle(listed.kernel.name))
+        names = _names(listed)
         about = [limit for limit in self.limits if limit.matches(names)]
         self.limited += bool(about)
         for limit in about:
@@ -109,7 +108,7 @@ class KernelGate:
         """Return whether the settings accept *what* a kernel has, and keep the reason."""
         if not self.exceptions:
             return False
-        names = names_of(listed.kernel.name, demangle(listed.kernel.name))
+        names = _names(listed)
         for limit in self.exceptions:
             if limit.matches(names) and any(
                 kind == what and is_over is False
@@ -228,6 +227,13 @@ def _clause(sentence: str) -> str:
     """Return *sentence* as it stands after a colon; the names of GPUs keep their capitals."""
     begins_plainly = sentence.startswith(("No ", "There "))
     return f"{sentence[0].lower()}{sentence[1:]}" if begins_plainly else sentence
+
+
+def _names(listed: ListedKernel) -> tuple[str, ...]:
+    """Return the names by which limits of the settings may mean a kernel."""
+    from gpuadvise.advisor.kernel_limits import names_of
+
+    return names_of(listed.kernel.name, demangle(listed.kernel.name))
 
 
 def _some(names: list[str]) -> str:

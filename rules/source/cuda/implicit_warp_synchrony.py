@@ -184,4 +184,5 @@ RULE = source_rule(
     citations=(programming_guide("Independent Thread Scheduling"),),
     seen="sdata[tid] += sdata[tid + 16]",
     action=_ACTION,
+    correctness=True,
 )

@@ -186,4 +186,5 @@ RULE = source_rule(
     citations=(programming_guide("__syncthreads()"),),
     seen="tile[threadIdx.x] = x[i]; sum += tile[k];",
     action=_ACTION,
+    correctness=True,
 )
