@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.capability import parse_capability
 from gpuadvise.advisor.description.tables import Key, KeyTable, LateTable, one_or_more
+from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import report_launches as launched
 from gpuadvise.advisor.facts import timeline as traced
@@ -397,10 +398,19 @@ HANDOVER = KeyTable(
     },
 )
 
+
+def _chained(value: object) -> tuple[str, ...]:
+    """Return the kernels of a chain, each as it is named; raises BadInput."""
+    kernels = v.text_list(value)
+    if len(kernels) < 2:
+        raise BadInput("A chain has 2 kernels or more.")
+    return kernels
+
+
 PASS_CHAIN = KeyTable(
     launched.PassChain,
     {
-        "kernels": Key("kernels", v.texts),
+        "kernels": Key("kernels", _chained),
         "array": Key("array_bytes", v.size),
         "bytes": Key("bytes", v.size),
         "most_bytes": Key("most_bytes", v.size),

@@ -53,7 +53,8 @@ class PassChain:
     @property
     def bound(self) -> float:
         """How many times as fast as all of them one kernel may be: it takes as long as the longest, or moves as much as that which moves most."""
-        return max(self.seconds / self.longest_seconds, self.bytes / self.most_bytes)
+        by_bytes = self.bytes / self.most_bytes if self.most_bytes else 1.0
+        return max(self.seconds / self.longest_seconds, by_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

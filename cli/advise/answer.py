@@ -589,6 +589,8 @@ _AT_MOST = {
     GainKind.RUN_TIME: "the run up to {}x faster",
     GainKind.KERNEL_TIME: "up to {}x faster",
     GainKind.KERNEL_THROUGHPUT: "up to {}x faster",
+    GainKind.PAIR_TIME: "both launches together up to {}x faster",
+    GainKind.CHAIN_TIME: "these launches together up to {}x faster",
     GainKind.STEP_TIME: "this step up to {}x faster",
     GainKind.COPY_TIME: "copies up to {}x faster",
     GainKind.ARITHMETIC_TIME: "arithmetic up to {}x faster",

@@ -294,3 +294,26 @@ def test_a_file_without_kernels_is_no_clean_bill(cli) -> None:
     ran = cli("advise", sys.executable)
     assert (ran.code, ran.out) == (2, "")
     assert "no kernel to advise on" in ran.err
+
+
+def chain_of(**other: object) -> dict[str, object]:
+    chain = {"array": "64MB", "bytes": "600MB", "most_bytes": "256MB", "time": "150us", "longest": "60us"}  # fmt: skip
+    return {"gpu": "h200", "pass_chain": {"kernels": ["a(int *)", "b", "c", "d"], **chain, **other}}
+
+
+def test_a_described_chain_of_passes_is_joined_and_says_what_all_may_win(
+    cli, tmp_path: Path
+) -> None:
+    found = advised(cli, chain_of(), tmp_path)["unfused-pass"]
+    assert "4 launches in a row" in found["message"]
+    text = cli("advise", "k.json", "--select", "unfused-pass").out
+    assert "Gain: these launches together up to 2.5x faster." in text
+    still = advised(cli, chain_of(most_bytes="0"), tmp_path)["unfused-pass"]
+    assert still["gain"]["upper_bound"] == pytest.approx(2.5)  # type: ignore[index]
+
+
+def test_a_chain_of_no_kernels_is_none(cli, tmp_path: Path) -> None:
+    (tmp_path / "k.json").write_text(json.dumps(chain_of(kernels=[])))
+    ran = cli("advise", "k.json")
+    assert ran.code == 2
+    assert "A chain has 2 kernels or more." in ran.err
