@@ -196,16 +196,7 @@ def idleness(
         raise BadInput("The recording holds no work of a GPU.")
     longest = sorted(sums.longest, key=lambda gap: gap.start)
     culprits = recording.host_events.culprits([(gap.start, gap.end) for gap in longest])
-    once = {
-        at
-        for at, culprit in enumerate(culprits)
-        if _asks_no_loader(culprit)
-        and longest[at].cause is not GapCause.MODULE_LOAD
-        and (
-            (culprit and compiles(culprit, longest[at].length))
-            or longest[at].end <= (first_steps_end_ns or start)
-        )
-    }
+    once = _one_time(longest, culprits, first_steps_end_ns or start)
     if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
         once |= _first_calls(longest, culprits, end - start - sums.idle_ns, copies or Cover([]))
     if recording.recorder is Recorder.PYTORCH:
@@ -238,6 +229,19 @@ def idleness(
         host_after_waits_ns=sums.host_after_waits_ns,
         saved_without_waits_ns=replay.saved_ns,
     )
+
+
+def _one_time(
+    longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], first_steps_end_ns: int
+) -> set[int]:
+    """Return which of the *longest* gaps are no loader's, and are a compiler's or end before the first steps do."""
+    return {
+        at
+        for at, (gap, culprit) in enumerate(zip(longest, culprits, strict=True))
+        if _asks_no_loader(culprit)
+        and gap.cause is not GapCause.MODULE_LOAD
+        and ((culprit and compiles(culprit, gap.length)) or gap.end <= first_steps_end_ns)
+    }
 
 
 def _asks_no_loader(culprit: Culprit | None) -> bool:
