@@ -23,7 +23,7 @@ PROGRAM = "gpuadvise"
 # Longest message of the option parser that is repeated whole; it may quote a huge argument.
 _LONGEST_MESSAGE = 300
 # Objects beyond those freed: more than imports leave behind, far fewer than fill a memory.
-_FIRST_COLLECTION = 50_000
+_FIRST_COLLECTION = 100_000
 _SHOW_FAULTS = "GPUADVISE_TRACEBACK"
 
 

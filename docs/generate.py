@@ -1,4 +1,4 @@
-"""Write the pages of docs/rules from the rules, and the JSON Schemas: ``python docs/generate.py``.
+"""Write the catalogue of rules, their pages in docs/rules and the JSON Schemas: ``python docs/generate.py``.
 
 Nothing in that folder is edited by hand; a test compares it with what this prints. Other pages
 hold parts that are written, between two marks: the commands, a rule, the facts, the keys of the
@@ -9,6 +9,7 @@ the manual page and the completion scripts of shells.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -37,6 +38,7 @@ from gpuadvise.cli.typer_private import completion_script
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explanation import explain, needs_of
 from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide.catalogue import catalogue_file
 from gpuadvise.rules.guide.device_state.xid_errors import ACTIONS
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.source import CHECKED, CUDA_RULES
@@ -54,6 +56,7 @@ DOCS = Path(__file__).parent
 FOLDER = DOCS / "rules"
 SCHEMAS = DOCS.parent / "cli" / "schemas"
 SITE = DOCS.parent / "mkdocs.yml"
+CATALOGUE = DOCS.parent / "rules" / "guide" / "catalogue.json"
 PICTURES = DOCS / "pictures"
 KOREAN = DOCS / "ko" / "glossary.md"
 LEARN = DOCS.parent / "cli" / "learn"
@@ -76,6 +79,10 @@ def pages() -> dict[str, str]:
 
 def main() -> None:
     """Write every page, and remove what is none."""
+    catalogue = catalogue_file()
+    if catalogue != CATALOGUE.read_text(encoding="utf-8"):
+        CATALOGUE.write_text(catalogue, encoding="utf-8", newline="\n")
+        os.execv(sys.executable, [sys.executable, *sys.argv])  # this process has the old one
     FOLDER.mkdir(exist_ok=True)
     wanted = pages()
     for old in FOLDER.glob("*.md"):

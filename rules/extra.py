@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.bag import Facts
 from gpuadvise.advisor.prose import and_list, inert, quoted
 from gpuadvise.rules.advice import Citation
 from gpuadvise.rules.model import Conflict, Examples, Kind, Priority, Rule, Threshold, Topic
@@ -92,6 +91,8 @@ def _checked(rule: object, place: str) -> Rule:
     for name, sound in _SOUND.items():
         if not sound(getattr(rule, name)):
             raise BadInput(f"{place}: {name} of its RULE cannot be used.", hint=_EXAMPLE)
+    from gpuadvise.advisor.facts.bag import Facts
+
     known = Facts.__annotations__
     strange = [name for name in (*rule.parameters, *rule.either) if name not in known]
     if strange:

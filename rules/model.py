@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gpuadvise.rules.advice import (
@@ -160,6 +161,10 @@ class Conflict:
     implied: str | None = None
 
 
+# What only a rule that is asked, or explained, needs.
+OF_THE_MODULE = ("check", "examples", "why", "when", "citations", "thresholds", "line_count")
+
+
 # Compared and hashed by identity: the engine keeps answers by rule, kernel after kernel.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
@@ -203,6 +208,7 @@ class Rule:
     fewer_launches: bool = False  # fewer launches win more than one launch can be shortened by
     launch_may_work: bool = False  # what would make the launch fail may be set already, unseen
     shape_decides: bool = False  # a launch's shape and time, as a timeline has them, are enough
+    module: str | None = None  # of a rule out of the catalogue: whose RULE has all of it
     names: tuple[str, ...] = field(init=False)  # its id, and *formerly*: others may name it by each
     parameters: tuple[str, ...] = field(init=False)  # every fact that *check* looks at
     needs: tuple[str, ...] = field(init=False)  # those without which it cannot run
@@ -220,6 +226,17 @@ class Rule:
         object.__setattr__(self, "parameters", parameters)
         object.__setattr__(self, "needs", parameters[: len(parameters) - len(defaults)])
         object.__setattr__(self, "required", frozenset(self.needs))
+
+    if not TYPE_CHECKING:  # which would allow every name
+
+        def __getattr__(self, name: str) -> object:
+            """Return what the catalogue does not hold of this rule: its module is loaded for it."""
+            if name not in OF_THE_MODULE or self.module is None:
+                raise AttributeError(f"a rule has no {name!r}", name=name, obj=self)
+            whole = import_module(self.module).RULE
+            for held in OF_THE_MODULE:
+                object.__setattr__(self, held, getattr(whole, held))
+            return getattr(whole, name)
 
     @property
     def category(self) -> Category:

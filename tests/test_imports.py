@@ -196,3 +196,18 @@ def test_lint_loads_no_rule_on_other_facts(tmp_path: Path) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True
     )
     assert done.stdout.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize("line", ["rules", "rules --select high --format json"])
+def test_the_list_of_rules_loads_none_of_them(line: str) -> None:
+    run = f"from gpuadvise.cli.main import main; main({line.split()!r})"
+    rules = ("gpuadvise.rules.guide.execution", "gpuadvise.rules.source", "gpuadvise.rules.engine")
+    modules = f"[m for m in sys.modules if m.startswith({rules!r})]"
+    assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}") == set()
+
+
+def test_without_a_source_no_rule_on_sources_is_loaded(tmp_path: Path) -> None:
+    line = ["advise", "--regs", "72", "--block", "100", "--grid", "96", "--gpu", "h200"]
+    run = f"from gpuadvise.cli.main import main; main({line!r})"
+    modules = "[m for m in sys.modules if m.startswith('gpuadvise.rules.source.')]"
+    assert loaded(f"{run}\nimport sys; assert not {modules}, {modules}", tmp_path) == set()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HEADER = 8  # bytes of a length, the lowest first
 OUT_OF_MEMORY = 77  # exit code
-_FIRST_COLLECTION = 50_000  # objects, as the command line's own
+_FIRST_COLLECTION = 100_000  # objects, as the command line's own
 _FIRST_TO_GO = "1000"  # for the system when memory is short: before the worker
 
 

@@ -71,6 +71,8 @@ def read_launches(
         yield record
 
 
+# A line of a raw page has some thousand columns; nothing honest is longer.
+LONGEST_LINE = 1 << 20
 _REGISTERS = ("launch__registers_per_thread", "Launch Statistics: Registers Per Thread")
 _MOST_REGISTERS = 1024  # of a thread, on any GPU that may come: 255 today
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.user_files import kept_pipes, opened
 from gpuadvise.advisor.compression.packed_file import UnpackingBounds, packing_of, unpacked
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.profiles.ncu_report import HINT, is_ncu_report
 from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
@@ -21,11 +20,18 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
+MAGIC = b"NVR\0"
+HINT = "Record it again: ncu --set full -o report ./app"
 _SNIFFED = 16
 # Reports of the library's kernels pack up to 133 to 1, launches of one kernel over and over better. What
 # comes through a pipe may be as large.
 BOUNDS = UnpackingBounds(freely=256 << 20, times=1_000, most=8 << 30)
 _PAGE_SNIFFED = 1 << 16
+
+
+def is_ncu_report(head: bytes) -> bool:
+    """Return whether a file that begins with *head* is a report."""
+    return head.startswith(MAGIC)
 
 
 def read_profiles(
@@ -58,10 +64,9 @@ def read_profiles(
 
 def _page(file: BinaryIO, name: str, damage: list[Damage]) -> Iterator[tuple[KernelProfile, None]]:
     from gpuadvise.advisor.binaries.model import Damage, Place
-    from gpuadvise.advisor.binaries.text.reader import read_pieces
+    from gpuadvise.advisor.binaries.text.lines import read_pieces
     from gpuadvise.advisor.profiles.metrics import page_profile
-    from gpuadvise.advisor.profiles.ncu_csv import read_launches
-    from gpuadvise.advisor.profiles.ncu_kernels import LONGEST_LINE
+    from gpuadvise.advisor.profiles.ncu_csv import LONGEST_LINE, read_launches
     from gpuadvise.advisor.profiles.ncu_text import details_of, is_text_page
 
     lines: Iterator[str] = (text for text, _ in read_pieces(file, LONGEST_LINE))

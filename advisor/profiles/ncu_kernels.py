@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Place
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
-# A line of a raw page has some thousand columns; nothing honest is longer.
-LONGEST_LINE = 1 << 20
-
 
 def read_report(lines: Iterable[tuple[str, int]], place: Place) -> Iterator[Kernel | Damage]:
     """Yield the kernels of a report's numbered *lines*; raises BadInput without its header.

@@ -22,12 +22,11 @@ from typing import IO, TYPE_CHECKING
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
+from gpuadvise.advisor.profiles.ncu_file import HINT, MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-MAGIC = b"NVR\0"
-HINT = "Record it again: ncu --set full -o report ./app"
 
 # Whole numbers, shares in per cent and nanoseconds, as stored; or text, such as a device's name.
 Value = float | str
@@ -98,11 +97,6 @@ class ReportedRange:
 
 
 ReportEntry = ReportedLaunch | ReportedCode | ReportedRange
-
-
-def is_ncu_report(head: bytes) -> bool:
-    """Return whether a file that begins with *head* is a report."""
-    return head.startswith(MAGIC)
 
 
 def read_ncu_report(

@@ -10,8 +10,7 @@ from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.options import pick
 from gpuadvise.cli.parameters import argument
-from gpuadvise.cli.rules.text import full, list_blocks, rule_blocks, summary
-from gpuadvise.rules.explanation import explain
+from gpuadvise.cli.rules.listing import list_blocks, summary
 from gpuadvise.rules.extra import with_own
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.select import rule_named, selected
@@ -41,6 +40,9 @@ def command(
     rules = with_own(RULES, own or ())
     given = {"rule": name, "select": select or [], "rules": own or []}
     if name is not None:
+        from gpuadvise.cli.rules.text import full, rule_blocks
+        from gpuadvise.rules.explanation import explain
+
         explanation = explain(_named(rules, name))
         return Answer(
             command="rules",

@@ -220,7 +220,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Load all rules for the first who asks for RULES or SHAPE_RULES."""
+    """Make all rules for the first who asks for RULES or SHAPE_RULES."""
     if name not in ("RULES", "SHAPE_RULES"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from gpuadvise.rules.relations import related
@@ -240,7 +240,21 @@ def rule_of(name: str) -> Rule:
 _MODULE_OF = {module.rpartition(".")[2].replace("_", "-"): module for module in _MODULES}
 
 
+@cache
 def _rule_in(module: str) -> Rule:
-    folder = _SOURCE if module.startswith(_LANGUAGES) else __name__
-    rule: Rule = import_module(f"{folder}.{module}").RULE
+    """Return the rule of *module*, which is loaded when what the catalogue leaves out is asked for."""
+    from gpuadvise.rules.guide.catalogue import entries, rule_from
+
+    path = _path(module)
+    known = entries().get(module)
+    rule: Rule = import_module(path).RULE if known is None else rule_from(known, path)
     return rule
+
+
+def from_modules() -> dict[str, Rule]:
+    """Return every rule as its module declares it, by the name in the list: all are loaded."""
+    return {module: import_module(_path(module)).RULE for module in _MODULES}
+
+
+def _path(module: str) -> str:
+    return f"{_SOURCE if module.startswith(_LANGUAGES) else __name__}.{module}"

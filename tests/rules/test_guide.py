@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import tomllib
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +21,8 @@ from gpuadvise.advisor.thresholds import row
 from gpuadvise.rules import guide
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.engine import judge, run
-from gpuadvise.rules.guide import RULES, rule_of
+from gpuadvise.rules.guide import RULES, from_modules, rule_of
+from gpuadvise.rules.guide.catalogue import entries, entry_of, rule_from
 from gpuadvise.rules.model import Advice, Failed, Kind, Passed, Skipped
 from gpuadvise.rules.source import CUDA_RULES, PYTHON_RULES
 
@@ -35,6 +39,35 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 BAD_PROSE = re.compile(
     r"\band and\b|\bor or\b|, , |(?<!\.)\.\.(?!\.)|\s\s|\bNone\b|\bnan\b|\{|\}|, and and| ,| \.(?=\s|$)"
 )
+
+
+def test_the_catalogue_holds_what_the_modules_declare() -> None:
+    declared = {module: entry_of(rule) for module, rule in from_modules().items()}
+    assert entries() == json.loads(json.dumps(declared)), "run python docs/generate.py"
+
+
+@each_rule
+def test_a_rule_out_of_the_catalogue_is_the_one_of_its_module(rule: Rule) -> None:
+    assert rule.module is not None
+    whole = import_module(rule.module).RULE
+    for field in fields(whole):
+        if field.name not in ("module", "heads"):
+            assert getattr(rule, field.name) == getattr(whole, field.name), field.name
+
+
+def test_a_rule_without_an_entry_is_read_from_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuadvise.rules.guide.catalogue.entries", dict)
+    rule = guide._rule_in.__wrapped__("execution.tiny_blocks")
+    assert (rule.id, rule.module) == ("tiny-blocks", None)
+
+
+def test_a_rule_has_only_its_fields() -> None:
+    rule = rule_from(
+        entries()["execution.tiny_blocks"], "gpuadvise.rules.guide.execution.tiny_blocks"
+    )
+    with pytest.raises(AttributeError, match="a rule has no 'colour'"):
+        _ = rule.colour  # type: ignore[attr-defined]
+    assert rule.why
 
 
 def outcomes(rule: Rule, given: Description) -> list[Outcome]:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from gpuadvise.advisor.binaries.model import Entry, Kernel
 from gpuadvise.advisor.binaries.span import Damaged
-from gpuadvise.advisor.binaries.text.build_log import read_log, without_superseded
-from gpuadvise.advisor.binaries.text.cuobjdump_listing import read_usage
-from gpuadvise.advisor.binaries.text.ptx import read_ptx
-from gpuadvise.advisor.binaries.text.ptx_digest import digest
+from gpuadvise.advisor.binaries.text.lines import read_lines, read_pieces
 from gpuadvise.advisor.errors import BadInput, OtherText
 from gpuadvise.advisor.prose import quoted_path
 
@@ -22,43 +18,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.model import Item, Place
     from gpuadvise.advisor.binaries.options import ReadOptions
-
-
-# Longest piece of one line. Mangled names reach kilobytes, data tables in PTX megabytes.
-LONGEST = 1 << 16
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # what PowerShell writes when output is redirected
-
-
-def read_pieces(stream: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[str, int]]:
-    """Yield each line of *stream* with its number, one longer than *longest* in pieces.
-
-    Whatever is not UTF-8 (or UTF-16 with its mark) is replaced, never refused. The stream is
-    left open.
-    """
-    own = not isinstance(stream, io.BufferedReader)
-    raw = cast("io.RawIOBase", stream)
-    buffered = io.BufferedReader(raw) if own else cast("io.BufferedReader", stream)
-    encoding = "utf-16" if buffered.peek(2)[:2] in _UTF16 else "utf-8-sig"
-    text = io.TextIOWrapper(buffered, encoding=encoding, errors="replace")
-    try:
-        number = 1
-        while piece := text.readline(longest):
-            yield piece, number
-            number += piece.endswith("\n")
-    finally:
-        with suppress(ValueError):  # the file is closed already, by a reader that gave up
-            text.detach()
-            if own:
-                buffered.detach()
-
-
-def read_lines(stream: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[str, int]]:
-    """Yield each line of *stream* with its number, cut off after *longest* characters."""
-    last = 0
-    for piece, number in read_pieces(stream, longest):
-        if number != last:
-            yield piece, number
-        last = number
 
 
 # Comments and empty lines may stand before a PTX header, whole build steps before a log's.
@@ -99,12 +58,17 @@ def read_text(file: BinaryIO, place: Place, options: ReadOptions) -> Iterator[It
 
 def _listed(head: list[tuple[str, int]], file: BinaryIO, place: Place) -> Iterator[Item]:
     if any(_REPORT.match(text) for text, _ in head):
-        from gpuadvise.advisor.profiles.ncu_kernels import LONGEST_LINE, read_report
+        from gpuadvise.advisor.profiles.ncu_csv import LONGEST_LINE
+        from gpuadvise.advisor.profiles.ncu_kernels import read_report
 
         yield from read_report(read_lines(file, LONGEST_LINE), place)
     elif any(_LISTING.match(text) for text, _ in head):
+        from gpuadvise.advisor.binaries.text.cuobjdump_listing import read_usage
+
         yield from read_usage(read_lines(file), place)
     else:
+        from gpuadvise.advisor.binaries.text.build_log import read_log, without_superseded
+
         yield from without_superseded(read_log(read_lines(file), place))
 
 
@@ -117,6 +81,9 @@ _BLANK = re.compile(_BLANKS + b"+")
 
 def read_program(payload: bytes, place: Place) -> Iterator[Kernel]:
     """Yield the kernels of a container's PTX program; raises Damaged for one that no compiler made."""
+    from gpuadvise.advisor.binaries.text.ptx import read_ptx
+    from gpuadvise.advisor.binaries.text.ptx_digest import digest
+
     if len(payload) > _MOST_PROGRAM:
         raise Damaged(f"Its PTX claims {len(payload):,} bytes, more than any compiler writes.")
     if _BLANKS in payload:  # no compiler's either, and a second for each 20 MB
@@ -140,6 +107,8 @@ def _head(pieces: Iterator[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _ptx(pieces: Iterable[tuple[str, int]], place: Place, options: ReadOptions) -> Iterator[Item]:
+    from gpuadvise.advisor.binaries.text.ptx import read_ptx
+
     items = list(read_ptx(pieces, place))
     entries = tuple(item for item in items if isinstance(item, Entry))
     yield from entries

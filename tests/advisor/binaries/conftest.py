@@ -9,8 +9,8 @@ import pytest
 from gpuadvise.advisor.binaries.model import Item, Place
 from gpuadvise.advisor.binaries.text.build_log import read_log
 from gpuadvise.advisor.binaries.text.cuobjdump_listing import read_usage
+from gpuadvise.advisor.binaries.text.lines import read_lines, read_pieces
 from gpuadvise.advisor.binaries.text.ptx import read_ptx
-from gpuadvise.advisor.binaries.text.reader import read_lines, read_pieces
 
 Reading = Callable[[bytes], list[Item]]
 PLACE = Place(path="build.log")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries.model import Damage, Exactness, Item, Kernel, Place, Source
 from gpuadvise.advisor.binaries.text.build_log import read_log
-from gpuadvise.advisor.binaries.text.reader import LONGEST
+from gpuadvise.advisor.binaries.text.lines import LONGEST
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuadvise.advisor.binaries.text.reader import LONGEST, read_lines, read_pieces
+from gpuadvise.advisor.binaries.text.lines import LONGEST, read_lines, read_pieces
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuadvise.advisor.binaries.model import Content, Entry, Exactness, Item, Kernel, Place
+from gpuadvise.advisor.binaries.text.lines import LONGEST
 from gpuadvise.advisor.binaries.text.ptx import read_ptx
-from gpuadvise.advisor.binaries.text.reader import LONGEST
 
 if TYPE_CHECKING:
     from pathlib import Path

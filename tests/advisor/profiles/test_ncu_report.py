@@ -15,12 +15,12 @@ from report_file import ReportFile, message, rule, sized
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
+from gpuadvise.advisor.profiles.ncu_file import is_ncu_report
 from gpuadvise.advisor.profiles.ncu_report import (
     ReportedCode,
     ReportedLaunch,
     ReportedRange,
     ReportEntry,
-    is_ncu_report,
     read_ncu_report,
 )
 

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from gpuadvise.advisor.binaries.model import Kernel, Place
+from gpuadvise.advisor.binaries.text.lines import read_pieces
 from gpuadvise.advisor.binaries.text.ptx import read_ptx
 from gpuadvise.advisor.binaries.text.ptx_digest import digest
-from gpuadvise.advisor.binaries.text.reader import read_pieces
 
 HEAD = b".version 8.0\n.target sm_80\n.address_size 64\n"
 
