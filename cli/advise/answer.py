@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import OF_MACHINE
@@ -127,8 +127,6 @@ def answer(
     source: str | None,
 ) -> Answer:
     """Return the answer of ``advise``; *source* is the file that described the kernels."""
-    from gpuadvise.cli.render import github, gitlab, sarif
-
     shown = advised.findings[: advised.most(None)]
     findings = [finding_object(finding) for finding in shown]
     # Advice on how to work is about no place: a code review has no line for it.
@@ -151,9 +149,8 @@ def answer(
         blocks=lambda: tuple(blocks(advised)),
         notes=[*notes, *_counters_note(advised.reports)],
         documents={
-            "sarif": lambda: sarif.render(advised.rules, told_apart, source),
-            "github": lambda: github.render(told_apart, source),
-            "gitlab": lambda: gitlab.render(told_apart, source),
+            form: partial(_review, form, advised.rules, told_apart, source)
+            for form in ("sarif", "github", "gitlab")
         },
         failed=met_note(advised.findings, limit),
         exit=exit_code(
@@ -163,6 +160,18 @@ def answer(
             damaged=bool(advised.damage or (limit is not None and lacks_evidence)),
         ),
     )
+
+
+def _review(
+    form: str, rules: Sequence[Rule], findings: Sequence[dict[str, Any]], source: str | None
+) -> str:
+    """Return *findings* in one of the forms of code reviews, whose writers load when one is asked for."""
+    from gpuadvise.cli.render import github, gitlab, sarif
+
+    if form == "sarif":
+        return sarif.render(rules, findings, source)
+    render = github.render if form == "github" else gitlab.render
+    return render(findings, source)
 
 
 def _told_once(
