@@ -68,6 +68,13 @@ def missing(rule: Rule, known: Collection[str]) -> tuple[Missing, ...]:
     return _missing(tuple(name for name in rule.needs if name not in known), either)
 
 
+@lru_cache(maxsize=64)  # as above
+def _all_missing(
+    rules: tuple[Rule, ...], known: frozenset[str]
+) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:
+    return tuple((rule, missing(rule, known)) for rule in rules)
+
+
 @lru_cache(maxsize=256)
 def undecided_values(verdict: Undecided) -> tuple[Missing, ...]:
     """Return the values that *verdict* names, each with one sentence on how to supply them."""
@@ -340,8 +347,7 @@ class Report:
     @property
     def not_evaluated(self) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:
         """The rules that lacked a fact or a value, with what it is and how to supply it."""
-        lacking = ((rule, missing(rule, self.known)) for rule in self.skipped)
-        return (*self.undecided, *lacking)
+        return (*self.undecided, *_all_missing(self.skipped, self.known))
 
     @property
     def failures(self) -> tuple[tuple[Rule, str], ...]:

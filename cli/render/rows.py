@@ -66,7 +66,7 @@ def lines(rows: Iterable[Mapping[str, Any]], name: str) -> str:
     written = Lines()
     writer = csv.writer(written, lineterminator="\n")
     for row in rows:
-        writer.writerow(map(cell, row.values()))
+        writer.writerow([v if type(v) in PLAIN else cell(v) for v in row.values()])
     return "".join(written)
 
 
