@@ -218,8 +218,15 @@ def _below(folder: str, rules: FileRules, left: list[NotJudged], notes: list[str
         notes += [f"{quoted_path(os.path.join(here, f))}: a link, not followed." for f in links]
         for name in sorted(names):
             path = os.path.join(here, name)
-            if _is_source(path) and not rules.excludes(path):
+            if _is_source(path) and not rules.excludes(path) and not _leads_below(path, folder):
                 yield path
+
+
+def _leads_below(path: str, folder: str) -> bool:
+    """Whether *path* is a link to another file below *folder*, which is read at its own place."""
+    if not os.path.islink(path):
+        return False
+    return Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def _is_source(path: str) -> bool:

@@ -767,3 +767,15 @@ def test_files_that_test_other_code_are_said_to_be_spared(
     assert cli("lint", "app").err == ""
     (tmp_path / "tests" / "test_more.py").write_text(script)
     assert "note: 2 files test other code by their names" in cli("lint", "tests").err
+
+
+def test_a_file_that_links_lead_to_is_read_once(cli, tmp_path: Path) -> None:
+    code = "__global__ void k(float *x) { x[threadIdx.x] *= 0.3; }\n"
+    (tmp_path / "project" / "binding").mkdir(parents=True)
+    (tmp_path / "project" / "core.cu").write_text(code)
+    (tmp_path / "other.cu").write_text(code)
+    (tmp_path / "project" / "binding" / "core.cu").symlink_to("../core.cu")
+    (tmp_path / "project" / "binding" / "other.cu").symlink_to(tmp_path / "other.cu")
+    found = json.loads(cli("lint", str(tmp_path / "project"), "--json").out)["findings"]
+    files = [os.path.relpath(finding["location"]["file"], tmp_path) for finding in found]
+    assert sorted(files) == ["project/binding/other.cu", "project/core.cu"]
