@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from gpuadvise import __version__
 from gpuadvise.advisor.errors import BadInput
@@ -24,8 +24,6 @@ from gpuadvise.cli.typer_private import Command, completion_items, taken_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from typer.core import TyperOption
 
     from gpuadvise.cli.typer_private import CompletionItem, Context, HelpFormatter, Parameter
 

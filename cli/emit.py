@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import SHOWN, and_list, inert, plural, quoted
@@ -15,7 +15,6 @@ from gpuadvise.cli.streams import abandon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import TextIO
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.exits import Exit

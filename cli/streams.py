@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from io import BufferedWriter, FileIO, TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from _typeshed import ReadableBuffer
 
 # What stands for a stream that the caller closed: no input, an output that refuses, no notes.

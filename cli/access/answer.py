@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
-from gpuadvise.advisor.memory.remedies import average_sectors, padded_pitch
+from gpuadvise.advisor.memory.remedies import Remedy, average_sectors, padded_pitch
 from gpuadvise.advisor.memory.transactions import LINE, SECTOR, CachePath, cache_path
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_share
-from gpuadvise.cli.access.warp import distance, shown_lanes
+from gpuadvise.cli.access.warp import WarpOptions, distance, shown_lanes
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.memory.coalescing import AccessCost
     from gpuadvise.advisor.memory.pattern import Pattern
-    from gpuadvise.advisor.memory.remedies import Remedy
-    from gpuadvise.cli.access.warp import WarpOptions
     from gpuadvise.cli.render.svg import Picture
 
 

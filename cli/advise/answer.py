@@ -18,17 +18,17 @@ from gpuadvise.advisor.quantity import show_bytes, show_number, show_seconds, sh
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Heading, Line, Tone, left_out
+from gpuadvise.cli.blocks import Block, Heading, Line, Tone, left_out
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
-from gpuadvise.rules.coverage import coverage_of, nothing_found, wanted_profile
-from gpuadvise.rules.expectation import exponents_of
+from gpuadvise.rules.coverage import Coverage, coverage_of, nothing_found, wanted_profile
+from gpuadvise.rules.expectation import Expectation, exponents_of
 from gpuadvise.rules.judge import count_at_or_above, met_note, shares
-from gpuadvise.rules.model import GainKind, Priority
+from gpuadvise.rules.model import Gain, GainKind, Location, Priority, Rule
 from gpuadvise.rules.places import is_at_its_line
-from gpuadvise.rules.report import ProfiledShape
+from gpuadvise.rules.report import Finding, ProfiledShape, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,13 +36,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.facts.application import Offload
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
-    from gpuadvise.cli.blocks import Block
     from gpuadvise.rules.after_repair import NextLimit
-    from gpuadvise.rules.coverage import Coverage
-    from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.fail_on import FailOn
-    from gpuadvise.rules.model import Gain, Location, Rule
-    from gpuadvise.rules.report import Finding, Report
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpuadvise.advisor.backends.settings_file import read_settings
+from gpuadvise.advisor.backends.settings_file import Settings, read_settings
 from gpuadvise.advisor.backends.user_files import kept_pipes
 from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput
@@ -19,8 +19,8 @@ from gpuadvise.cli.advise.gather import GatheredEvidence
 from gpuadvise.cli.advise.request import PLACES, given_flags, shown_value
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.engines import chosen_engine, with_lost
-from gpuadvise.cli.exits import threshold
-from gpuadvise.cli.formats import Format
+from gpuadvise.cli.exits import Exit, threshold
+from gpuadvise.cli.formats import Format, Output
 from gpuadvise.cli.not_judged import of_tests
 from gpuadvise.cli.options import EngineOptions
 from gpuadvise.cli.saved_answer import number_in, saved_answer
@@ -39,12 +39,9 @@ from gpuadvise.rules.select import among, selected
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gpuadvise.advisor.backends.settings_file import Settings
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
     from gpuadvise.cli.answer import Answer
-    from gpuadvise.cli.exits import Exit
-    from gpuadvise.cli.formats import Output
     from gpuadvise.rules.fail_on import FailOn
     from gpuadvise.rules.judge import Key
     from gpuadvise.rules.ledger import LedgerFigures

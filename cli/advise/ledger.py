@@ -10,7 +10,7 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Cell, Line, Table, header
+from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
 from gpuadvise.rules.ledger import UNPROFILED, BoundClass, ledger
 from gpuadvise.rules.model import Priority
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.timeline import TracedKernel
     from gpuadvise.cli.advise.answer import AdviceReports
-    from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.exits import Exit
     from gpuadvise.rules.ledger import LedgerEntry, LedgerFigures, LedgerQuestion
     from gpuadvise.rules.report import Finding, Report

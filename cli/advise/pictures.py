@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.roofline_placement import Roofs, placed, workload
+from gpuadvise.advisor.roofline_placement import Placed, Roofs, placed, workload
 from gpuadvise.cli.roofline.chart import picture as roofline
 from gpuadvise.cli.timeline.lanes import picture as lanes
 from gpuadvise.cli.timeline.lanes import time_account
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.bag import Facts
-    from gpuadvise.advisor.roofline_placement import Placed
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.cli.render.svg import Picture
 

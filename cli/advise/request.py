@@ -5,7 +5,7 @@ from __future__ import annotations
 from re import Pattern
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.description.reader import described
+from gpuadvise.advisor.description.reader import Described, described
 from gpuadvise.advisor.description.tables import DescriptionFault
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.values import Distance
@@ -14,7 +14,6 @@ from gpuadvise.cli.options import OPTIONS, flag, read
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpuadvise.advisor.description.reader import Described
     from gpuadvise.advisor.device import Device
 
 # The options that describe a kernel, and where a description holds each; --time has its place in

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.memory.bandwidth import Band, band, is_gddr
-from gpuadvise.advisor.memory.traffic import causes, copy_causes
+from gpuadvise.advisor.memory.traffic import KernelTraffic, Peak, TypedCopy, causes, copy_causes
 from gpuadvise.advisor.quantity import (
     show_binary_rate,
     show_number,
@@ -16,7 +16,7 @@ from gpuadvise.advisor.quantity import (
     show_share,
 )
 from gpuadvise.advisor.transfers.copies import copy_seconds
-from gpuadvise.advisor.transfers.links import Link, default_link_model, host_link, nvlink
+from gpuadvise.advisor.transfers.links import Link, LinkModel, default_link_model, host_link, nvlink
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.memory.traffic import KernelTraffic, Peak, TypedCopy
-    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 _TONES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.memory.traffic import KernelTraffic, device_peak, link_peak, typed_peak
+from gpuadvise.advisor.memory.traffic import KernelTraffic, Peak, device_peak, link_peak, typed_peak
 from gpuadvise.advisor.transfers.links import Link
 from gpuadvise.advisor.values import CopyAmount
 from gpuadvise.cli.answer import Answer
@@ -19,7 +19,6 @@ from gpuadvise.cli.options import GpuOptions, Share, Text, Whole, named, pick
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.advisor.memory.traffic import Peak
 
 EXAMPLES = """\
   gpuadvise bandwidth --gpu h200

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.memory.banks import bank_count, bank_of
+from gpuadvise.advisor.memory.banks import Conflicts, bank_count, bank_of
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.memory.banks import Conflicts
     from gpuadvise.advisor.memory.layouts import SharedTile, Swizzle
     from gpuadvise.advisor.memory.pattern import Pattern
     from gpuadvise.cli.render.svg import Picture

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.model import Content
+from gpuadvise.advisor.binaries.model import Content, Entry
 from gpuadvise.advisor.catalogue import entries
 from gpuadvise.advisor.compatibility.explain import alternatives_of, headline
 from gpuadvise.advisor.compatibility.fit import (
@@ -24,16 +24,16 @@ from gpuadvise.advisor.compatibility.rebuild import (
     is_worth_building,
     needed_by_all,
 )
-from gpuadvise.advisor.compatibility.releases import branch_for_cuda, last_driver, show
+from gpuadvise.advisor.compatibility.releases import Version, branch_for_cuda, last_driver, show
 from gpuadvise.advisor.compatibility.targets import number, virtual
-from gpuadvise.advisor.compatibility.verdict import is_lower_bound, judge
+from gpuadvise.advisor.compatibility.verdict import Verdict, is_lower_bound, judge
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.compat import text
-from gpuadvise.cli.compat.request import driver_for, with_kernel_names
+from gpuadvise.cli.compat.request import Held, SharedLibrary, driver_for, with_kernel_names
 from gpuadvise.cli.compat.text import TONES
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import exit_of
@@ -43,14 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.compatibility.drivers import Driver
-    from gpuadvise.advisor.compatibility.releases import Version
     from gpuadvise.advisor.compatibility.survey import Holding, Survey
-    from gpuadvise.advisor.compatibility.verdict import Verdict
     from gpuadvise.advisor.device import Device
-    from gpuadvise.cli.compat.request import Held, SharedLibrary
 
 
 NONE = "none"  # no device code: an answer, and nothing that a gate could judge

@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.backends.user_files import is_file
-from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Item, Kernel, Place
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.drivers import Driver, parse_driver
 from gpuadvise.advisor.compatibility.survey import Survey, survey
-from gpuadvise.advisor.engines.engine import Lost
+from gpuadvise.advisor.engines.engine import Lost, TaskEngine
 from gpuadvise.advisor.errors import BadInput, OtherText, Unavailable
 from gpuadvise.advisor.prose import and_list, quoted
 from gpuadvise.cli import options
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.backends.installed_package import InstalledPackage
     from gpuadvise.advisor.binaries.dynamic_section import DynamicSection
-    from gpuadvise.advisor.binaries.model import Item
-    from gpuadvise.advisor.engines.engine import TaskEngine
 
 STDIN = "-"
 

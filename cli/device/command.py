@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpuadvise.advisor.backends.choose import VARIABLE
+from gpuadvise.advisor.backends.choose import VARIABLE, Depth
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -15,7 +15,6 @@ from gpuadvise.cli.head_start import nvml_knows, of_telemetry
 from gpuadvise.cli.options import FormatName, Get, GpuOptions, pick
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.backends.choose import Depth
     from gpuadvise.advisor.gpu import Machine
 
 EXAMPLES = """\

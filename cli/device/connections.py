@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.advisor.topology import link_errors, links_up
+from gpuadvise.advisor.topology import Peer, Topology, link_errors, links_up
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.gpu import Gpu
-    from gpuadvise.advisor.topology import Peer, Topology
 
 
 def machine(gpus: Sequence[Gpu]) -> list[Block]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from gpuadvise.advisor.device import Origin
+from gpuadvise.advisor.device import Device, Origin
 from gpuadvise.advisor.quantity import show_bytes, show_flops, show_hertz, show_rate
 from gpuadvise.cli.blocks import Cell, Fact, LabelledFacts, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gpuadvise.advisor.device import Device
 
 T = TypeVar("T")
 _DYNAMIC = "with the opt-in"

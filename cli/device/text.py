@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_seconds, show_share
-from gpuadvise.advisor.telemetry import IDLE_REASON, link_is_idle
+from gpuadvise.advisor.telemetry import IDLE_REASON, Process, Telemetry, link_is_idle
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.features import Features
     from gpuadvise.advisor.gpu import Gpu, Identity, Machine
-    from gpuadvise.advisor.telemetry import Process, Telemetry
 
     Words = Callable[[Telemetry], Cell | None]
 

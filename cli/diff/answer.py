@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.resource_diff.change import Status, changes
+from gpuadvise.advisor.resource_diff.change import KernelChange, Side, Status, changes
 from gpuadvise.advisor.resource_diff.pairs import stable_member
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.damage import damage_notes
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.diff import text
-from gpuadvise.cli.diff.gate import EACH_TARGET
+from gpuadvise.cli.diff.gate import EACH_TARGET, Gate
 from gpuadvise.cli.diff.gather import BuildKernels, gathered
-from gpuadvise.cli.diff.text import called, moved, number, spills, stack, tier
+from gpuadvise.cli.diff.text import Record, called, moved, number, spills, stack, tier
 from gpuadvise.cli.exits import exit_of
 from gpuadvise.cli.render import github
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.resource_diff.change import KernelChange, Side
-    from gpuadvise.cli.diff.gate import Gate
-    from gpuadvise.cli.diff.text import Record
     from gpuadvise.cli.kernels.request import KernelsRequest
     from gpuadvise.cli.render.svg import Picture
 

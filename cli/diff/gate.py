@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.binaries.names import stable_name
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.advisor.resource_diff.change import Status
+from gpuadvise.advisor.resource_diff.change import KernelChange, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.advisor.resource_diff.change import KernelChange
     from gpuadvise.cli.diff.gather import BuildKernels
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpuadvise.advisor.binaries.model import Exactness
 from gpuadvise.advisor.prose import and_list, plural
@@ -11,9 +11,6 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.resource_diff.change import Status
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.render import kernel_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Record = Mapping[str, Any]
 

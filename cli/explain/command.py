@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import SHOWN, and_list, quoted
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Cell, Fact, LabelledFacts, Line, Tone
+from gpuadvise.cli.blocks import Block, Cell, Fact, LabelledFacts, Line, Tone
 from gpuadvise.cli.explain.error_texts import ErrorText, error_in
 from gpuadvise.cli.explain.glossary import Term, plain_name, term_named, terms
 from gpuadvise.cli.parameters import argument
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from gpuadvise.cli.blocks import Block
 
 EXAMPLES = """\
   gpuadvise explain wave

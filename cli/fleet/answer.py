@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.fleet.groups import median_rate
+from gpuadvise.advisor.fleet.groups import Group, median_rate
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gpuadvise.advisor.backends.machine_dumps import Unread
-    from gpuadvise.advisor.fleet.groups import Group
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
     from gpuadvise.cli.render.svg import Picture
     from gpuadvise.rules.fail_on import FailOn

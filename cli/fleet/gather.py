@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.backends.machine_dumps import DumpFile, Unread, contents
-from gpuadvise.advisor.engines.engine import Lost
+from gpuadvise.advisor.engines.engine import Lost, TaskEngine
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.fleet.joined_files import JudgedFile
 from gpuadvise.advisor.fleet.machine import CopyRate, FleetFinding, FleetMachine, fleet_machine
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.engines.cluster import DaskCluster
-    from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.gpu import Machine
     from gpuadvise.rules.machine_checks import DoctorCheck
 

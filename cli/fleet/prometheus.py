@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.prose import inert
-from gpuadvise.rules.fleet_report import MachineVerdict, priority_of
+from gpuadvise.rules.fleet_report import FleetReport, MachineVerdict, priority_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.fleet.changes import MachineChange
     from gpuadvise.advisor.fleet.groups import Difference
     from gpuadvise.advisor.fleet.machine import FleetGpu
-    from gpuadvise.rules.fleet_report import FleetReport
 
 Labels = dict[str, str]
 

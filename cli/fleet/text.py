@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.fleet.groups import median_rate
+from gpuadvise.advisor.fleet.groups import Difference, Group, median_rate
 from gpuadvise.advisor.prose import and_list, capitalized, plural
 from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_rate
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header, left_out
@@ -14,7 +14,6 @@ from gpuadvise.rules.model import Priority
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from gpuadvise.advisor.fleet.groups import Difference, Group
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
     from gpuadvise.rules.fleet_report import Fault, FleetReport
 

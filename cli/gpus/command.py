@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpuadvise.advisor.catalogue import without_uuids
+from gpuadvise.advisor.catalogue import CatalogueEntry, without_uuids
 from gpuadvise.cli import completion
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.exits import Exit
@@ -15,7 +15,6 @@ from gpuadvise.cli.parameters import argument
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpuadvise.advisor.catalogue import CatalogueEntry
 
 EXAMPLES = """\
   gpuadvise gpus hopper

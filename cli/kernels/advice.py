@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.evidence.code import kernel_facts
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.cli.blocks import Block, Heading, Line, Tone
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.findings import finding_object
 from gpuadvise.rules.coverage import not_evaluated_objects
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.model import Kind
-from gpuadvise.rules.report import of_file
+from gpuadvise.rules.report import Finding, of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gpuadvise.advisor.binaries.kernel_order import ListedKernel
     from gpuadvise.advisor.device import Device
-    from gpuadvise.cli.blocks import Block
-    from gpuadvise.rules.report import Finding
 
 _NAMED = 3
 _LONGEST_NAME = 60

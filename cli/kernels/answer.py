@@ -8,7 +8,7 @@ from itertools import islice, tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.binaries.kernel_order import ListedKernel, in_order, keyed
-from gpuadvise.advisor.binaries.model import InstructionMix, Kernel, TritonOptions
+from gpuadvise.advisor.binaries.model import Damage, Entry, InstructionMix, Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import inert, quoted
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.kernel_counts import KernelCounts
     from gpuadvise.advisor.binaries.kernel_occupancy import Residencies, Residency
-    from gpuadvise.advisor.binaries.model import Damage, Entry
     from gpuadvise.advisor.binaries.tally import EntryTally
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.engines.engine import TaskEngine

@@ -11,14 +11,13 @@ from gpuadvise.advisor.device import Origin
 from gpuadvise.advisor.errors import Unavailable
 from gpuadvise.advisor.occupancy.model import blocks_without_clusters
 from gpuadvise.advisor.prose import plural, quoted_path
-from gpuadvise.cli.blocks import Heading, Line, Tone
+from gpuadvise.cli.blocks import Block, Heading, Line, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.binaries.kernel_order import ListedKernel
-    from gpuadvise.cli.blocks import Block
 
 _SHOWN = 20
 _LONGEST_NAME = 60

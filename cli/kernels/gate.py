@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.model import Source
+from gpuadvise.advisor.binaries.model import Kernel, Source
 from gpuadvise.advisor.binaries.names import demangle, stable_name
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.binaries.kernel_order import ListedKernel
-    from gpuadvise.advisor.binaries.model import Kernel
     from gpuadvise.advisor.kernel_limits import KernelLimit
 
 _NAMED = 3

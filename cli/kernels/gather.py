@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpuadvise.advisor.backends.compiler_options import SUFFIXES
 from gpuadvise.advisor.backends.user_files import is_file, is_pipe, opened
-from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Kernel, Place, Source
+from gpuadvise.advisor.binaries.model import Content, Damage, Entry, Item, Kernel, Place, Source
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.binaries.options import ReadOptions
 from gpuadvise.advisor.binaries.read import read, read_folder, read_stream
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.compatibility.targets import number, sass_fits
 from gpuadvise.advisor.errors import BadInput, OtherText, Unavailable
-from gpuadvise.cli.kernels.request import STDIN
+from gpuadvise.cli.kernels.request import STDIN, KernelsRequest
 from gpuadvise.cli.progress import Progress, shown
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.binaries.folder import FolderContents
     from gpuadvise.advisor.binaries.kernel_table import KernelTable
-    from gpuadvise.advisor.binaries.model import Item
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.advisor.engines.engine import TaskEngine
-    from gpuadvise.cli.kernels.request import KernelsRequest
 
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from gpuadvise.advisor.backends.remote_files import located
 from gpuadvise.advisor.binaries.file_type import CODE_SUFFIXES
 from gpuadvise.advisor.capability import Capability, parse_capability
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.cli.options import named
+from gpuadvise.cli.options import GpuOptions, named
 
 if TYPE_CHECKING:
     import re
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.cli.formats import Output
     from gpuadvise.cli.kernels.gate import KernelGate
-    from gpuadvise.cli.options import GpuOptions
 
 STDIN = "-"
 

@@ -7,8 +7,8 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.binaries.kernel_counts import LOW
-from gpuadvise.advisor.binaries.model import Content, Source
+from gpuadvise.advisor.binaries.kernel_counts import LOW, KernelCounts
+from gpuadvise.advisor.binaries.model import Content, Entry, Source
 from gpuadvise.advisor.binaries.names import can_demangle
 from gpuadvise.advisor.binaries.tally import EntryTally
 from gpuadvise.advisor.errors import BadInput
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gpuadvise.advisor.backends.choose import Choice
-    from gpuadvise.advisor.binaries.kernel_counts import KernelCounts
     from gpuadvise.advisor.binaries.kernel_groups import KernelGroup
-    from gpuadvise.advisor.binaries.model import Entry
     from gpuadvise.advisor.capability import Capability
     from gpuadvise.cli.kernels.gather import GatheredItems, Gatherer
     from gpuadvise.cli.kernels.request import KernelsRequest

@@ -12,7 +12,7 @@ from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.source.text import source_text
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Drawing, Line, Tone
+from gpuadvise.cli.blocks import Block, Drawing, Line, Tone
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.rules.guide import rule_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange
-    from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.lint.file_rules import FileRules
     from gpuadvise.cli.lint.gather import SourceFile
     from gpuadvise.cli.not_judged import NotJudged

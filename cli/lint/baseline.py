@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.source.known_diagnostics import KnownDiagnostics, key_of, plain_path
-from gpuadvise.cli.lint.gather import STDIN, linted_source
+from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.cli.lint.file_rules import FileRules
-    from gpuadvise.cli.lint.gather import SourceFile
 
 
 def without_saved(read: Iterable[SourceFile], path: str) -> list[SourceFile]:

@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from io import StringIO
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 from gpuadvise.advisor.backends.content_cache import cache_folder
 from gpuadvise.advisor.backends.remote_files import is_address, located
@@ -31,7 +31,6 @@ from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TextIO
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.cli.not_judged import NotJudged

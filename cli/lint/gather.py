@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpuadvise.advisor.backends.build_files import build_of
 from gpuadvise.advisor.backends.user_files import opened, unreadable
 from gpuadvise.advisor.backends.worker_processes import usable_cores
-from gpuadvise.advisor.engines.engine import Lost
+from gpuadvise.advisor.engines.engine import Lost, TaskEngine
 from gpuadvise.advisor.engines.processes import Processes
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import and_list, capitalized, quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD
-from gpuadvise.advisor.source.language import is_python, syntax_fault
+from gpuadvise.advisor.source.language import SyntaxFault, is_python, syntax_fault
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
 from gpuadvise.advisor.source.notebook import read_notebook
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.backends.content_cache import ContentCache
-    from gpuadvise.advisor.engines.engine import TaskEngine
-    from gpuadvise.advisor.source.language import SyntaxFault
     from gpuadvise.cli.lint.file_rules import FileRules
 
 STDIN = "<stdin>"

@@ -7,9 +7,9 @@ import sys
 from collections import defaultdict
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from gpuadvise.advisor.backends.recorded_program import GpuUse, record_waits
+from gpuadvise.advisor.backends.recorded_program import AuditedProgram, GpuUse, record_waits
 from gpuadvise.advisor.backends.temporary_folder import temporary_folder
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import plural, quoted_path
@@ -24,9 +24,7 @@ from gpuadvise.rules.source.waits import lint_waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, NoReturn
 
-    from gpuadvise.advisor.backends.recorded_program import AuditedProgram
     from gpuadvise.advisor.source.waits import Wait
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.lint.file_rules import FileRules

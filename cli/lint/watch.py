@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpuadvise.advisor.errors import GpuAdviseError
 from gpuadvise.advisor.source.observations import CPP_SUFFIXES, SUFFIXES
@@ -15,7 +15,6 @@ from gpuadvise.cli.lint.gather import SKIPPED_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeAlias
 
     from gpuadvise.cli.answer import Answer
     from gpuadvise.cli.formats import Output

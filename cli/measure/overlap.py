@@ -17,7 +17,7 @@ from gpuadvise.advisor.backends.measure.overlap import (
 )
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
-from gpuadvise.advisor.transfers.links import default_link_model
+from gpuadvise.advisor.transfers.links import LinkModel, default_link_model
 from gpuadvise.cli.blocks import Block, Cell, Line, Table, Tone, header
 from gpuadvise.cli.measure.subject import Measured, Subject, sample_fields, spread_cells
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.measure.session import Session
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.transfers.links import LinkModel
 
 
 def measured_overlap(

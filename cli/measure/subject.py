@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.cli.blocks import Cell, Tone
+from gpuadvise.cli.blocks import Block, Cell, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.measure.session import Session
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.measurement import Sample
-    from gpuadvise.cli.blocks import Block
 
 # Repetitions that differ by more than this say that something else was going on.
 UNSTEADY = 0.3

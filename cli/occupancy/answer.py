@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.occupancy.case import examined
+from gpuadvise.advisor.occupancy.case import OccupancyCase, examined
 from gpuadvise.advisor.occupancy.record import record, step_record, waves_record
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
-    from gpuadvise.advisor.occupancy.case import OccupancyCase
     from gpuadvise.advisor.occupancy.clusters import Clusters
     from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch

@@ -11,7 +11,7 @@ from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.launch_grid import LaunchGrid, best_engine
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.occupancy.sweep import Axis, everything
-from gpuadvise.advisor.occupancy.tiers import decoded
+from gpuadvise.advisor.occupancy.tiers import Tier, decoded
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.answer import Answer
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.choose import Choice
     from gpuadvise.advisor.occupancy.case import LaunchRequest
-    from gpuadvise.advisor.occupancy.tiers import Tier
     from gpuadvise.cli.occupancy.command import OccupancyRequest
 
 # More launches are a slip of the keyboard: their CSV would take gigabytes.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, assert_never
 
 from gpuadvise.advisor.limits import SharedMode
-from gpuadvise.advisor.occupancy.answer import Resource
-from gpuadvise.advisor.occupancy.case import capacities, needs
-from gpuadvise.advisor.occupancy.next_steps import Knob
+from gpuadvise.advisor.occupancy.answer import Occupancy, Resource
+from gpuadvise.advisor.occupancy.case import OccupancyCase, capacities, needs
+from gpuadvise.advisor.occupancy.next_steps import Knob, NextStep
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.cli.blocks import Block, Cell, Heading, Line, Table, Tone, header
@@ -16,10 +16,7 @@ from gpuadvise.cli.devices import device_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gpuadvise.advisor.occupancy.answer import Occupancy
-    from gpuadvise.advisor.occupancy.case import OccupancyCase
     from gpuadvise.advisor.occupancy.fault import LaunchFault
-    from gpuadvise.advisor.occupancy.next_steps import NextStep
 
 
 NOUNS = {

@@ -10,8 +10,8 @@ from gpuadvise.advisor.json_records import plain
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds, show_share
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate
-from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_RATE, PAGEABLE_H2D_RATE
-from gpuadvise.advisor.transfers.pipeline import Engine
+from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_RATE, PAGEABLE_H2D_RATE, LinkModel
+from gpuadvise.advisor.transfers.pipeline import Engine, EngineSpan, StagedWork
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.timelines.staging import TracedStaging
-    from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.transfers.overlap import Overlap, Staging
-    from gpuadvise.advisor.transfers.pipeline import EngineSpan, StagedWork
     from gpuadvise.cli.render.svg import Picture
 
 

@@ -8,7 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, assert_never
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table as RichTable
@@ -34,7 +34,6 @@ from gpuadvise.cli.render.plain import drawing_lines, harmless
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rich.console import ConsoleOptions, RenderResult
 
 # Remarks in fewer columns than this are broken into many short lines.
 _ROOM_FOR_REMARKS = 24

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.cli.blocks import Cell, Column, Drawing, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Heading, Line, Table, Tone
 from gpuadvise.cli.findings import finding_object
 from gpuadvise.cli.rules.listing import summary
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.expectation import exponents_of
 from gpuadvise.rules.explanation import Explanation, Shown, needs_of
-from gpuadvise.rules.model import Family
+from gpuadvise.rules.model import Family, Rule
 from gpuadvise.rules.source import CUDA_RULES, PYTHON_RULES, cuda_check, python_check
 from gpuadvise.rules.source.model import BeforeAfter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.cli.blocks import Block
-    from gpuadvise.rules.model import Rule
 
 
 def full(explanation: Explanation) -> dict[str, Any]:

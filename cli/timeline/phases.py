@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.timelines.calls import CallKind
-from gpuadvise.advisor.timelines.phases import Phase
+from gpuadvise.advisor.timelines.phases import Inference, Phase
 from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Table, Tone, header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.advisor.timelines.phases import Inference
     from gpuadvise.advisor.timelines.steps import StepPhase, Steps
     from gpuadvise.advisor.timelines.timeline import Timeline
 

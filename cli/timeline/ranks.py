@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
-from gpuadvise.advisor.timelines.ranks import WORTH_BALANCING
+from gpuadvise.advisor.timelines.ranks import WORTH_BALANCING, RankBalance, RankWait
 from gpuadvise.cli.blocks import Block, Cell, Heading, Line, Table, Tone, header, left_out
-
-if TYPE_CHECKING:
-    from gpuadvise.advisor.timelines.ranks import RankBalance, RankWait
 
 _NS = 1e9
 _MOST_RANKS = 16

@@ -10,8 +10,8 @@ from gpuadvise.advisor.quantity import show_bytes, show_number, show_rate, show_
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.gaps import GapCause
-from gpuadvise.advisor.timelines.steps import PARTS, StepSource
-from gpuadvise.advisor.timelines.what_if import Change
+from gpuadvise.advisor.timelines.steps import PARTS, Steps, StepSource
+from gpuadvise.advisor.timelines.what_if import Change, WhatIf
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
-    from gpuadvise.advisor.timelines.steps import Steps
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
-    from gpuadvise.advisor.timelines.what_if import WhatIf
 
 _MOST_CHANGES = 6
 _MOST_CULPRITS = 3

@@ -15,7 +15,7 @@ from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.backends.worker_threads import WorkerThreads
 from gpuadvise.advisor.binaries.cubin.code import code_of
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.launch_arguments import launch_arguments
+from gpuadvise.advisor.launch_arguments import LaunchArgument, launch_arguments
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.prose import and_list, inert, plural, quoted, quoted_path
@@ -33,7 +33,7 @@ from gpuadvise.advisor.values import whole
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
 from gpuadvise.cli.devices import cuda_ordinal, device_block, device_line, live_gpu
-from gpuadvise.cli.options import named
+from gpuadvise.cli.options import GpuOptions, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.compiler_options import CompilerOptions
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.gpu import Gpu
-    from gpuadvise.advisor.launch_arguments import LaunchArgument
     from gpuadvise.advisor.measurement import Sample
-    from gpuadvise.cli.options import GpuOptions
 
 # A grid beyond this compiles for minutes.
 _MOST_SIZES = 64
