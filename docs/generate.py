@@ -225,7 +225,7 @@ def columns_file() -> str:
 
 
 def _in_lines(value: object, depth: int = 0) -> str:
-    """Return *value* as JSON with a line for each member of the outer objects."""
+    """Return *value* as JSON with a line for each record: what an object holds that lies deeper follows on it."""
     if depth == _DEEPEST_LINES or not isinstance(value, dict):
         return json.dumps(value)
     inside = " " * (depth + 1)
@@ -235,7 +235,7 @@ def _in_lines(value: object, depth: int = 0) -> str:
     return "{\n" + ",\n".join(rows) + f"\n{' ' * depth}}}"
 
 
-_DEEPEST_LINES = 4  # the fields of a result
+_DEEPEST_LINES = 2  # the input, the result, and each definition
 
 
 def with_written_parts(page: Path) -> str:
