@@ -27,6 +27,27 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, StrEnum) else value
 
 
+def named_fields(item: object, names: str) -> dict[str, Any]:
+    """Return fields of *item* as JSON values: those that *names* lists, in its order, with blanks between.
+
+    ``calls`` is the attribute of that name, ``source=kind.source`` one that has another name or stands
+    deeper; it is None where what is on the way to it is. Nanoseconds (``total_ns``) are given in seconds.
+    """
+    return {name: _attribute(item, path) for name, path in _paths(names)}
+
+
+@lru_cache(maxsize=256)
+def _paths(names: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    pairs = (word.partition("=") for word in names.split())
+    return tuple([(name, tuple((path or name).split("."))) for name, _, path in pairs])
+
+
+def _attribute(item: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        item = None if item is None else getattr(item, part)
+    return item / 1e9 if path[-1].endswith("_ns") and item is not None else plain(item)
+
+
 def rebuilt(kind: type[T], data: Any, names: Mapping[str, Any], where: str = "") -> T:
     """Return the dataclass *kind* that ``plain`` turned into *data*.
 

@@ -6,12 +6,14 @@ Tuples: a class of a tuple is made in an eighth of the time of a dataclass, and 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpuadvise.advisor.prose import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
 
 
 class Tone(StrEnum):
@@ -96,6 +98,22 @@ class Table(NamedTuple):
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+
+def known(value: T | None, show: Callable[[T], str], unknown: str = "-") -> str:
+    """Return *value* as *show* writes it, a dash where it is not known."""
+    return unknown if value is None else show(value)
+
+
+def cells(*shown: str | Cell) -> tuple[Cell, ...]:
+    """Return a row of a table."""
+    return tuple([cell if isinstance(cell, Cell) else Cell(cell) for cell in shown])
+
+
+def table(items: Iterable[T], *columns: tuple[str | Column, Callable[[T], str | Cell]]) -> Table:
+    """Return a table with a row for each of *items*: of a column its title and what it shows of an item."""
+    rows = tuple([cells(*(show(item) for _, show in columns)) for item in items])
+    return Table(header(*(title for title, _ in columns)), rows)
 
 
 class Drawing(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list, inert, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.steps import Step, Steps
-    from gpuadvise.advisor.timelines.timeline import HostCalls, Timeline, TracedCopies, TracedKernel
+    from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
     from gpuadvise.cli.timeline.request import TimelineRequest
 
@@ -138,33 +139,24 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
     *limit*: so many kernels, those that take most time; None: all.
     """
     line = case.timeline
+    seconds = (
+        "span_seconds busy_seconds kernel_seconds copy_seconds overlapped_copy_seconds "
+        "memset_seconds=memset_ns idle_seconds"
+    )
     return {
         "file": case.place,
-        "recorder": str(line.recorder),
-        "gpu": line.gpu,
-        "gpu_name": line.device.name if line.device else None,
-        "rank": line.rank,
-        "span_seconds": line.span_seconds,
-        "busy_seconds": line.busy_seconds,
-        "kernel_seconds": line.kernel_seconds,
-        "copy_seconds": line.copy_seconds,
-        "overlapped_copy_seconds": line.overlapped_copy_seconds,
-        "memset_seconds": line.memset_ns / _NS,
-        "idle_seconds": line.idle_seconds,
-        "idle": [
-            {"cause": str(total.cause), "gaps": total.gaps, "seconds": total.total_ns / _NS}
-            for total in line.idle
-        ],
-        "account": _account(line),
-        "limiter": _limiter(case),
+        **named_fields(line, f"recorder gpu gpu_name=device.name rank {seconds}"),
+        "idle": [named_fields(total, "cause gaps seconds=total_ns") for total in line.idle],
+        "account": named_fields(line, _ACCOUNT),
+        "limiter": case.limit and named_fields(case.limit, "name=limiter subject seconds share"),
         "too_short": case.run.too_short,
         "kernels": [kernel_record(kernel, line) for kernel in line.kernels[:limit]],
         "copies": [_copies(copies, case) for copies in line.copies],
         "overlap": _overlap(case),
         "gaps": [_gap(gap) for gap in line.gaps],
         "steps": line.steps and _steps(line.steps),
-        "synchronizations": [_calls(calls) for calls in line.synchronizations],
-        "inference": phases.inference_record(line.inference),
+        "synchronizations": [named_fields(calls, _CALLS) for calls in line.synchronizations],
+        "inference": line.inference and named_fields(line.inference, phases.INFERENCE),
         "launches": _launches(line),
         "communication": communication.record(line),
         "products": [{**asdict(product), "calls": calls} for product, calls in line.products],
@@ -173,54 +165,39 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
     }
 
 
+_ACCOUNT = (
+    "computing_seconds=account.computing_ns exposed_communication_seconds=account.communication_ns "
+    "exposed_copy_seconds=account.copies_ns memset_seconds=account.memsets_ns "
+    "idle_seconds=account.idle_ns start_up_seconds=account.start_up_ns "
+    "steady_seconds=account.steady_ns before_seconds=outside.before_ns "
+    "after_seconds=outside.after_ns outside_calls_seconds=outside.once_ns"
+)
+_CALLS = "name calls seconds median_seconds=median_ns longest_seconds=longest_ns"
+_SHAPE = (
+    "grid=shape.grid block=shape.block cluster=shape.cluster registers=shape.registers "
+    "static_smem=shape.static_shared dynamic_smem=shape.dynamic_shared "
+    "local_memory=shape.local_memory occupancy=occupancy.occupancy limiters=occupancy.limiters "
+    "blocks_per_sm=occupancy.blocks_per_sm waves=waves.waves streams in_graphs "
+    "reported_occupancy=shape.reported_occupancy"
+)
+
+
 def kernel_record(kernel: TracedKernel, line: Timeline) -> dict[str, Any]:
     """Return a kernel in one launch shape; *share* is its time of the span."""
-    shape, resident = kernel.shape, kernel.occupancy
-    values = (
-        shape.name,
-        kernel.calls,
-        kernel.seconds,
-        kernel.total_ns / line.span_ns if line.span_ns else 0.0,
-        kernel.median_seconds,
-        kernel.longest_ns / _NS,
-        _dims(shape.grid),
-        _dims(shape.block),
-        _dims(shape.cluster),
-        shape.registers,
-        shape.static_shared,
-        shape.dynamic_shared,
-        shape.local_memory,
-        resident.occupancy if resident else None,
-        [limiter.value for limiter in resident.limiters] if resident else None,
-        resident.blocks_per_sm if resident else None,
-        kernel.waves.waves if kernel.waves else None,
-        kernel.streams,
-        kernel.in_graphs,
-        shape.reported_occupancy,
-    )
-    return dict(zip(COLUMNS["timeline"], values, strict=True))
-
-
-def _dims(dims: tuple[int, int, int] | None) -> list[int] | None:
-    return list(dims) if dims else None
+    return {
+        **named_fields(kernel, "name=shape.name calls seconds"),
+        "share": kernel.total_ns / line.span_ns if line.span_ns else 0.0,
+        **named_fields(kernel, f"median_seconds longest_seconds=longest_ns {_SHAPE}"),
+    }
 
 
 def _copies(copies: TracedCopies, case: TimelineCase) -> dict[str, Any]:
-    kind, rate, reachable = copies.kind, copies.rate, case.link_rate(copies)
-    return {
-        "direction": str(kind.path),
-        "source": str(kind.source),
-        "target": str(kind.target),
-        "asynchronous": kind.asynchronous,
-        "calls": copies.calls,
-        "bytes": copies.bytes,
-        "seconds": copies.seconds,
-        "median_bytes": copies.median_bytes,
-        "largest_bytes": copies.largest_bytes,
-        "rate": rate,
-        "link_rate": reachable,
-        "streams": copies.streams,
-    }
+    kind = (
+        "direction=kind.path source=kind.source target=kind.target asynchronous=kind.asynchronous"
+    )
+    sizes = "calls bytes seconds median_bytes largest_bytes rate"
+    link_rate = {"link_rate": case.link_rate(copies)}
+    return {**named_fields(copies, f"{kind} {sizes}"), **link_rate, "streams": copies.streams}
 
 
 def _overlap(case: TimelineCase) -> dict[str, Any] | None:
@@ -228,122 +205,63 @@ def _overlap(case: TimelineCase) -> dict[str, Any] | None:
     if staging is None or staged is None:
         return None
     return {
-        "achieved": staging.achieved,
-        "traced_seconds": staging.traced_seconds,
+        **named_fields(staging, "achieved traced_seconds"),
         "possible_seconds": staged.floor * staging.passes,
         "predicted_seconds": staged.best.seconds * staging.passes,
         "streams": staged.best.streams,
-        "passes": staging.passes,
-        "pageable": staging.pageable,
-        "assumed": list(staging.assumed),
-    }
-
-
-def _limiter(case: TimelineCase) -> dict[str, Any] | None:
-    limit = case.limit
-    if limit is None:
-        return None
-    return {
-        "name": str(limit.limiter),
-        "subject": limit.subject,
-        "seconds": limit.seconds,
-        "share": limit.share,
-    }
-
-
-def _account(line: Timeline) -> dict[str, Any]:
-    account, outside = line.account, line.outside
-    return {
-        "computing_seconds": account.computing_ns / _NS,
-        "exposed_communication_seconds": account.communication_ns / _NS,
-        "exposed_copy_seconds": account.copies_ns / _NS,
-        "memset_seconds": account.memsets_ns / _NS,
-        "idle_seconds": account.idle_ns / _NS,
-        "start_up_seconds": account.start_up_ns / _NS,
-        "steady_seconds": account.steady_ns / _NS,
-        "before_seconds": outside.before_ns / _NS,
-        "after_seconds": outside.after_ns / _NS,
-        "outside_calls_seconds": outside.once_ns / _NS,
+        **named_fields(staging, "passes pageable assumed"),
     }
 
 
 def _gap(gap: Gap) -> dict[str, Any]:
-    culprit = gap.culprit
-    return {
-        "start_seconds": gap.start_ns / _NS,
-        "seconds": gap.length_ns / _NS,
-        "cause": str(gap.cause),
-        "after_wait": gap.waited_before,
-        "culprit": culprit
-        and {
-            "name": culprit.name,
-            "kind": culprit.kind.name.lower(),
-            "file": culprit.file,
-            "line": culprit.line,
-            "function": culprit.function,
-        },
+    told = named_fields(
+        gap, "start_seconds=start_ns seconds=length_ns cause after_wait=waited_before"
+    )
+    culprit = gap.culprit and {
+        "name": gap.culprit.name,
+        "kind": gap.culprit.kind.name.lower(),
+        **named_fields(gap.culprit, "file line function"),
     }
+    return {**told, "culprit": culprit}
 
 
 def _steps(steps: Steps) -> dict[str, Any]:
     part, beyond_ns = steps.slowest_for
+    seconds = (
+        "median_seconds=median_ns shortest_seconds=shortest_ns longest_seconds=slowest.length_ns"
+    )
     return {
         "source": str(steps.source),
         "count": len(steps.steps),
-        "median_seconds": steps.median_ns / _NS,
-        "shortest_seconds": steps.shortest_ns / _NS,
-        "longest_seconds": steps.slowest.length_ns / _NS,
-        "slowest": steps.slowest.number,
+        **named_fields(steps, f"{seconds} slowest=slowest.number"),
         "slowest_for": part,
         "slowest_for_seconds": beyond_ns / _NS,
-        "phases": [phases.phase_record(one) for one in steps.median_phases],
+        "phases": [named_fields(one, phases.PHASE) for one in steps.median_phases],
         "steps": [_step(step) for step in steps.steps],
     }
 
 
 def _step(step: Step) -> dict[str, Any]:
-    return {
-        "number": step.number,
-        "start_seconds": step.start_ns / _NS,
-        "seconds": step.length_ns / _NS,
-        "computing_seconds": step.computing_ns / _NS,
-        "exposed_communication_seconds": step.communication_ns / _NS,
-        "exposed_copy_seconds": step.copies_ns / _NS,
-        "idle_seconds": step.idle_ns / _NS,
-        "phases": [phases.phase_record(one) for one in step.phases],
-    }
-
-
-def _calls(calls: HostCalls) -> dict[str, Any]:
-    return {
-        "name": calls.name,
-        "calls": calls.calls,
-        "seconds": calls.seconds,
-        "median_seconds": calls.median_ns / _NS,
-        "longest_seconds": calls.longest_ns / _NS,
-    }
+    told = named_fields(
+        step,
+        "number start_seconds=start_ns seconds=length_ns computing_seconds=computing_ns "
+        "exposed_communication_seconds=communication_ns exposed_copy_seconds=copies_ns "
+        "idle_seconds=idle_ns",
+    )
+    return {**told, "phases": [named_fields(one, phases.PHASE) for one in step.phases]}
 
 
 def _launches(line: Timeline) -> dict[str, Any]:
-    launches = line.launches
+    counts = "kernels kernel_launches graph_launches graph_kernels hidden_graphs"
     calls = line.calls_for(CallKind.LAUNCH, CallKind.GRAPH_LAUNCH)
     return {
-        "kernels": launches.kernels,
-        "kernel_launches": launches.kernel_launches,
-        "graph_launches": launches.graph_launches,
-        "graph_kernels": launches.graph_kernels,
-        "hidden_graphs": launches.hidden_graphs,
+        **named_fields(line.launches, counts),
         "graphs": phases.graph_records(line),
         "host_seconds": sum(call.seconds for call in calls),
     }
 
 
 def _change(change: WhatIf, line: Timeline) -> dict[str, Any]:
-    return {
-        "change": str(change.change),
-        "subject": change.subject,
-        "saved_seconds": change.saved_ns / _NS,
-        "share": change.saved_ns / line.span_ns,
-        "speedup": change.speedup,
-        "how": change.how,
-    }
+    share = {"share": change.saved_ns / line.span_ns}
+    told = named_fields(change, "change subject saved_seconds=saved_ns")
+    return told | share | named_fields(change, "speedup how")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds, show_share
-from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Table, Tone, header
+from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Table, Tone, known, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.timelines.exposure import TracedCollective
     from gpuadvise.advisor.timelines.timeline import Timeline
 
@@ -20,28 +23,18 @@ def record(line: Timeline) -> dict[str, Any] | None:
     communication = line.communication
     if communication is None:
         return None
+    seconds = "seconds=total_ns hidden_seconds=hidden_ns exposed_seconds=exposed_ns"
     return {
-        "seconds": communication.total_ns / _NS,
-        "hidden_seconds": communication.hidden_ns / _NS,
-        "exposed_seconds": communication.exposed_ns / _NS,
-        "collectives": [_collective(one) for one in communication.collectives],
+        **named_fields(communication, seconds),
+        "collectives": [named_fields(one, _COLLECTIVE) for one in communication.collectives],
     }
 
 
-def _collective(traced: TracedCollective) -> dict[str, Any]:
-    one = traced.collective
-    return {
-        "operation": str(one.operation),
-        "bytes": one.bytes,
-        "dtype": one.dtype,
-        "group_size": one.ranks,
-        "calls": traced.calls,
-        "seconds": traced.seconds,
-        "median_seconds": traced.median_ns / _NS,
-        "shortest_seconds": traced.shortest_ns / _NS,
-        "algorithm_rate": traced.algorithm_rate,
-        "bus_rate": traced.bus_rate,
-    }
+_COLLECTIVE = (
+    "operation=collective.operation bytes=collective.bytes dtype=collective.dtype "
+    "group_size=collective.ranks calls seconds median_seconds=median_ns "
+    "shortest_seconds=shortest_ns algorithm_rate bus_rate"
+)
 
 
 def fact(line: Timeline) -> Fact:
@@ -56,46 +49,30 @@ def fact(line: Timeline) -> Fact:
     )
 
 
-_COLUMNS = header(
-    ">time", "collective", ">calls", ">bytes", ">ranks", ">median", ">shortest", ">algorithm",
-    ">bus",
-)  # fmt: skip
-
-
 def blocks(line: Timeline) -> list[Block]:
     """Return a table of the collectives; nothing where no kernel communicated."""
     communication = line.communication
     if communication is None or not communication.collectives:
         return []
     shown = communication.collectives[:_MOST_COLLECTIVES]
-    screen: list[Block] = [
-        Heading("Collectives"),
-        Table(_COLUMNS, tuple(map(_row, shown))),
-        Line(
-            "Bandwidths as nccl-tests has them, of the shortest run: waits are in all.", Tone.FAINT
-        ),
-    ]
+    told = "Bandwidths as nccl-tests has them, of the shortest run: waits are in all."
+    screen: list[Block] = [Heading("Collectives"), _table(shown), Line(told, Tone.FAINT)]
     if hidden := len(communication.collectives) - len(shown):
-        screen.append(
-            Line(f"{hidden} more kinds of collectives: --format json has all.", Tone.FAINT)
-        )
+        more = f"{hidden} more kinds of collectives: --format json has all."
+        screen.append(Line(more, Tone.FAINT))
     return screen
 
 
-def _row(traced: TracedCollective) -> tuple[Cell, ...]:
-    one = traced.collective
-    return (
-        Cell(show_seconds(traced.seconds)),
-        Cell(str(one.operation)),
-        Cell(f"{traced.calls:,}"),
-        Cell("-" if one.bytes is None else show_bytes(one.bytes)),
-        Cell("-" if one.ranks is None else str(one.ranks)),
-        Cell(show_seconds(traced.median_ns / _NS)),
-        Cell(show_seconds(traced.shortest_ns / _NS)),
-        _rate(traced.algorithm_rate),
-        _rate(traced.bus_rate),
+def _table(shown: Sequence[TracedCollective]) -> Table:
+    return table(
+        shown,
+        (">time", lambda one: show_seconds(one.seconds)),
+        ("collective", lambda one: str(one.collective.operation)),
+        (">calls", lambda one: f"{one.calls:,}"),
+        (">bytes", lambda one: known(one.collective.bytes, show_bytes)),
+        (">ranks", lambda one: known(one.collective.ranks, str)),
+        (">median", lambda one: show_seconds(one.median_ns / _NS)),
+        (">shortest", lambda one: show_seconds(one.shortest_ns / _NS)),
+        (">algorithm", lambda one: known(one.algorithm_rate, show_rate)),
+        (">bus", lambda one: known(one.bus_rate, show_rate)),
     )
-
-
-def _rate(rate: float | None) -> Cell:
-    return Cell("-" if rate is None else show_rate(rate))

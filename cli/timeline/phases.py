@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.timelines.calls import CallKind
-from gpuadvise.advisor.timelines.phases import Inference, Phase
-from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Table, Tone, header
+from gpuadvise.advisor.timelines.phases import GraphReplays, Inference, Phase
+from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, Line, Tone, known, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpuadvise.advisor.timelines.steps import StepPhase, Steps
+    from gpuadvise.advisor.timelines.steps import Steps
     from gpuadvise.advisor.timelines.timeline import Timeline
 
 _NS = 1e9
@@ -25,20 +26,18 @@ def blocks(steps: Steps) -> list[Block]:
     typical = steps.median_phases
     if not typical:
         return []
-    columns = header("phase", ">kernels", ">first to last", ">of the step")
-    rows = tuple(
-        (
-            Cell(str(one.phase)),
-            Cell(show_seconds(one.kernel_ns / _NS) if one.kernel_ns else "-"),
-            Cell(show_seconds(one.length_ns / _NS)),
-            Cell(show_share(one.length_ns / steps.median_ns) if steps.median_ns else "-"),
-        )
-        for one in typical
+    whole = steps.median_ns
+    shown = table(
+        typical,
+        ("phase", lambda one: str(one.phase)),
+        (">kernels", lambda one: show_seconds(one.kernel_ns / _NS) if one.kernel_ns else "-"),
+        (">first to last", lambda one: show_seconds(one.length_ns / _NS)),
+        (">of the step", lambda one: show_share(one.length_ns / whole) if whole else "-"),
     )
     data = any(one.phase is Phase.DATA for one in typical)
     told = "Medians of all steps, by what launched the kernels."
     waits = " Data: the GPU is idle while a loader is asked." if data else ""
-    return [Heading("Phases of a step"), Table(columns, rows), Line(told + waits, Tone.FAINT)]
+    return [Heading("Phases of a step"), shown, Line(told + waits, Tone.FAINT)]
 
 
 def facts(inference: Inference | None) -> Iterator[Fact]:
@@ -63,27 +62,27 @@ def graphs(line: Timeline) -> list[Block]:
     if not line.graphs:
         return []
     single_ns = _single_launch_ns(line)
-    titles = (">replays", ">kernels", ">GPU each", ">busy", ">host each", ">launched singly")
-    rows = tuple(
+
+    def busy(one: GraphReplays) -> float:
+        return min(1.0, one.kernel_ns / one.length_ns) if one.length_ns else 1.0
+
+    shown = table(
+        line.graphs[:_MOST_GRAPHS],
+        (">replays", lambda one: f"{one.replays:,}"),
+        (">kernels", lambda one: f"{one.kernels:,}"),
+        (">GPU each", lambda one: show_seconds(one.length_ns / one.replays / _NS)),
+        (">busy", lambda one: show_share(busy(one))),
+        (">host each", lambda one: show_seconds(one.call_ns / one.replays / _NS)),
         (
-            Cell(f"{one.replays:,}"),
-            Cell(f"{one.kernels:,}"),
-            Cell(show_seconds(one.length_ns / one.replays / _NS)),
-            Cell(show_share(min(1.0, one.kernel_ns / one.length_ns) if one.length_ns else 1.0)),
-            Cell(show_seconds(one.call_ns / one.replays / _NS)),
-            Cell("-" if single_ns is None else show_seconds(one.kernels * single_ns / _NS)),
-        )
-        for one in line.graphs[:_MOST_GRAPHS]
+            ">launched singly",
+            lambda one: known(single_ns, lambda ns: show_seconds(one.kernels * ns / _NS)),
+        ),
     )
     told = (
         "Launched singly: the host's time for as many launches of this recording. Where that is longer "
         "than the GPU's, the graph wins the difference."
     )
-    return [
-        Heading("Graphs"),
-        Table(header(*titles), rows),
-        Line(told, Tone.FAINT),
-    ]
+    return [Heading("Graphs"), shown, Line(told, Tone.FAINT)]
 
 
 def _single_launch_ns(line: Timeline) -> int | None:
@@ -96,13 +95,10 @@ def _single_launch_ns(line: Timeline) -> int | None:
 def graph_records(line: Timeline) -> list[dict[str, Any]]:
     """Return the replays of graphs as JSON values."""
     single_ns = _single_launch_ns(line)
+    seconds = "seconds=length_ns kernel_seconds=kernel_ns host_seconds=call_ns"
     return [
         {
-            "replays": one.replays,
-            "kernels": one.kernels,
-            "seconds": one.length_ns / _NS,
-            "kernel_seconds": one.kernel_ns / _NS,
-            "host_seconds": one.call_ns / _NS,
+            **named_fields(one, f"replays kernels {seconds}"),
             "single_launches_seconds": None
             if single_ns is None
             else one.replays * one.kernels * single_ns / _NS,
@@ -111,25 +107,8 @@ def graph_records(line: Timeline) -> list[dict[str, Any]]:
     ]
 
 
-def inference_record(inference: Inference | None) -> dict[str, Any] | None:
-    """Return what was inferred as JSON values."""
-    if inference is None:
-        return None
-    return {
-        "prefill_passes": inference.prefill_passes,
-        "prompt_tokens": inference.prompt_tokens,
-        "prefill_seconds": inference.prefill_ns / _NS,
-        "decode_passes": inference.decode_passes,
-        "requests": inference.batch,
-        "decode_seconds": inference.decode_ns / _NS,
-        "tokens_per_second": inference.tokens_per_second,
-    }
-
-
-def phase_record(one: StepPhase) -> dict[str, Any]:
-    """Return a phase of a step as JSON values."""
-    return {
-        "phase": str(one.phase),
-        "kernel_seconds": one.kernel_ns / _NS,
-        "seconds": one.length_ns / _NS,
-    }
+INFERENCE = (
+    "prefill_passes prompt_tokens prefill_seconds=prefill_ns decode_passes requests=batch "
+    "decode_seconds=decode_ns tokens_per_second"
+)
+PHASE = "phase kernel_seconds=kernel_ns seconds=length_ns"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.timelines.ranks import WORTH_BALANCING, RankBalance, RankWait
-from gpuadvise.cli.blocks import Block, Cell, Heading, Line, Table, Tone, header, left_out
+from gpuadvise.cli.blocks import Block, Cell, Heading, Line, Tone, left_out, table
 
 _NS = 1e9
 _MOST_RANKS = 16
@@ -16,25 +17,15 @@ _MOST_NAMED = 4
 
 def record(balance: RankBalance) -> dict[str, Any]:
     """Return the waits as JSON values: seconds, shares of 0 to 1, the bound on the whole."""
+    waits = (
+        "rank span_seconds=span_ns waited_seconds exposed_wait_seconds=exposed_wait_ns "
+        "caused_seconds=caused_ns last_in"
+    )
     return {
-        "collectives": balance.collectives,
-        "unmatched": balance.unmatched,
+        **named_fields(balance, "collectives unmatched"),
         "stragglers": [one.rank for one in balance.stragglers],
-        "saved_seconds": balance.saved_ns / _NS,
-        "share": balance.share,
-        "speedup": balance.speedup,
-        "waits": [_wait(one) for one in balance.ranks],
-    }
-
-
-def _wait(one: RankWait) -> dict[str, Any]:
-    return {
-        "rank": one.rank,
-        "span_seconds": one.span_ns / _NS,
-        "waited_seconds": one.waited_seconds,
-        "exposed_wait_seconds": one.exposed_wait_ns / _NS,
-        "caused_seconds": one.caused_ns / _NS,
-        "last_in": one.last_in,
+        **named_fields(balance, "saved_seconds=saved_ns share speedup"),
+        "waits": [named_fields(one, waits) for one in balance.ranks],
     }
 
 
@@ -59,36 +50,27 @@ def verdict(balance: RankBalance) -> str:
     )
 
 
-_COLUMNS = header(">rank", ">waited", ">of its span", ">came last to", ">others then waited")
-
-
 def blocks(balance: RankBalance) -> list[Block]:
     """Return a table of the ranks, those that hold the others up first."""
     ordered = sorted(balance.ranks, key=lambda one: (-one.caused_ns, one.rank))
     shown = ordered[:_MOST_RANKS]
     late = {one.rank for one in balance.stragglers}
-    screen: list[Block] = [
-        Heading("Ranks"),
-        Table(_COLUMNS, tuple(_row(one, balance, late=one.rank in late) for one in shown)),
-    ]
+
+    def share(one: RankWait) -> float:
+        return one.waited_ns / one.span_ns if one.span_ns else 0.0
+
+    rows = table(
+        shown,
+        (">rank", lambda one: Cell(str(one.rank), Tone.POOR if one.rank in late else Tone.PLAIN)),
+        (">waited", lambda one: show_seconds(one.waited_seconds)),
+        (">of its span", lambda one: show_share(share(one))),
+        (">came last to", lambda one: f"{one.last_in:,} of {balance.collectives:,}"),
+        (">others then waited", lambda one: show_seconds(one.caused_ns / _NS)),
+    )
+    screen: list[Block] = [Heading("Ranks"), rows]
     screen += left_out(len(ordered) - len(shown), "rank", "--format json has all")
     if balance.unmatched:
-        screen.append(
-            Line(
-                f"{plural(balance.unmatched, 'collective')} ran on some ranks only, and were not "
-                "compared.",
-                Tone.FAINT,
-            )
-        )
+        count = plural(balance.unmatched, "collective")
+        told = f"{count} ran on some ranks only, and were not compared."
+        screen.append(Line(told, Tone.FAINT))
     return screen
-
-
-def _row(one: RankWait, balance: RankBalance, *, late: bool) -> tuple[Cell, ...]:
-    share = one.waited_ns / one.span_ns if one.span_ns else 0.0
-    return (
-        Cell(str(one.rank), Tone.POOR if late else Tone.PLAIN),
-        Cell(show_seconds(one.waited_seconds)),
-        Cell(show_share(share)),
-        Cell(f"{one.last_in:,} of {balance.collectives:,}"),
-        Cell(show_seconds(one.caused_ns / _NS)),
-    )

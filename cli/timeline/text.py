@@ -22,8 +22,11 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    cells,
     header,
+    known,
     left_out,
+    table,
 )
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.render.kernel_names import fitting, room
@@ -123,10 +126,7 @@ def blocks(
     screen += operators.blocks(by_operator, line.device, top) if by_operator else []
     screen += communication.blocks(line)
     if line.copies:
-        screen += [
-            Heading("Copies"),
-            Table(_COPY_COLUMNS, tuple(_copy(one, case) for one in line.copies[:_MOST_COPIES])),
-        ]
+        screen += [Heading("Copies"), _copies(line.copies[:_MOST_COPIES], case)]
         left, many = len(line.copies) - _MOST_COPIES, "kinds of copies"
         screen += left_out(left, "kind of copies", "--format json has all", many=many)
     if line.steps is not None:
@@ -190,21 +190,16 @@ def time_spent(case: TimelineCase) -> str:
 
 
 def _gpus(cases: Sequence[TimelineCase]) -> Table:
-    titles = (">GPU", ">rank", ">span", ">kernels", ">copies", ">idle")
-    rows = tuple(
-        (
-            Cell(str(line.gpu)),
-            Cell("-" if line.rank is None else str(line.rank)),
-            Cell(show_seconds(line.span_seconds)),
-            Cell(_share(line.kernel_ns, line)),
-            Cell(_share(line.copy_ns, line)),
-            Cell(_share(line.idle_ns, line)),
-            Cell(case.place.rsplit("/", 1)[-1]),
-        )
-        for case in cases
-        for line in (case.timeline,)
+    return table(
+        [(case.timeline, case) for case in cases],
+        (">GPU", lambda row: str(row[0].gpu)),
+        (">rank", lambda row: known(row[0].rank, str)),
+        (">span", lambda row: show_seconds(row[0].span_seconds)),
+        (">kernels", lambda row: _share(row[0].kernel_ns, row[0])),
+        (">copies", lambda row: _share(row[0].copy_ns, row[0])),
+        (">idle", lambda row: _share(row[0].idle_ns, row[0])),
+        (Column("file", below=True), lambda row: row[1].place.rsplit("/", 1)[-1]),
     )
-    return Table(header(*titles, Column("file", below=True)), rows)
 
 
 def _share(part: int, line: Timeline) -> str:
@@ -303,14 +298,12 @@ def _steps(steps: Steps) -> Table:
     usual, slowest = steps.median_parts, steps.slowest
     median = [steps.median_ns, *(usual[part] for part in PARTS)]
     longest = [slowest.length_ns, *map(slowest.part_ns, PARTS)]
-    rows = ((f"median of {len(steps.steps)}", median), (f"slowest: {slowest.number}", longest))
-    return Table(
-        header("step", ">time", ">kernels", ">communication", ">copies", ">idle"),
-        tuple(
-            (Cell(name), *(Cell(show_seconds(part / 1e9) if part else "-") for part in parts))
-            for name, parts in rows
-        ),
-    )
+    named = ((f"median of {len(steps.steps)}", median), (f"slowest: {slowest.number}", longest))
+    rows = [
+        cells(name, *(show_seconds(ns / 1e9) if ns else "-" for ns in ran)) for name, ran in named
+    ]
+    columns = header("step", ">time", ">kernels", ">communication", ">copies", ">idle")
+    return Table(columns, tuple(rows))
 
 
 def _slowest(steps: Steps) -> str:
@@ -370,16 +363,12 @@ def _kernels(kernels: Sequence[TracedKernel], line: Timeline) -> Table:
 
 
 def _kernel(kernel: TracedKernel, line: Timeline, words: Mapping[str, str]) -> tuple[Cell, ...]:
+    """Return the cells of a kernel, an empty one for its name."""
     resident = kernel.occupancy
     limiters = [limiter.value for limiter in resident.limiters] if resident else []
-    return (
-        Cell(_share(kernel.total_ns, line)),
-        Cell(show_seconds(kernel.seconds)),
-        Cell(f"{kernel.calls:,}"),
-        _occupancy(kernel, line),
-        Cell(", ".join(words.get(name, name) for name in limiters)),
-        Cell(""),  # its name
-    )
+    named = ", ".join(words.get(name, name) for name in limiters)
+    times = _share(kernel.total_ns, line), show_seconds(kernel.seconds), f"{kernel.calls:,}"
+    return cells(*times, _occupancy(kernel, line), named, "")
 
 
 def _occupancy(kernel: TracedKernel, line: Timeline) -> Cell:
@@ -397,24 +386,23 @@ def _dims(dims: tuple[int, int, int]) -> str:
     return "x".join(map(str, dims[:kept]))
 
 
-_COPY_COLUMNS = header(
-    ">time", "direction", "memory", ">copies", ">bytes", ">median", ">rate", ">of the link"
-)
+def _copies(copies: Sequence[TracedCopies], case: TimelineCase) -> Table:
+    def of_link(one: TracedCopies) -> Cell:
+        reachable = case.link_rate(one)
+        share = one.rate / reachable if one.rate and reachable else None
+        slow = share is not None and share < _SLOW
+        return Cell(known(share, show_share), Tone.POOR if slow else Tone.PLAIN)
 
-
-def _copy(copies: TracedCopies, case: TimelineCase) -> tuple[Cell, ...]:
-    rate, reachable = copies.rate, case.link_rate(copies)
-    share = rate / reachable if rate and reachable else None
-    tone = Tone.POOR if share is not None and share < _SLOW else Tone.PLAIN
-    return (
-        Cell(show_seconds(copies.seconds)),
-        Cell(_DIRECTIONS[copies.kind.path]),
-        Cell(_memory(copies), Tone.POOR if copies.pageable else Tone.PLAIN),
-        Cell(f"{copies.calls:,}"),
-        Cell(show_bytes(copies.bytes)),
-        Cell(show_bytes(copies.median_bytes)),
-        Cell(show_rate(rate) if rate else "-"),
-        Cell(show_share(share) if share is not None else "-", tone),
+    return table(
+        copies,
+        (">time", lambda one: show_seconds(one.seconds)),
+        ("direction", lambda one: _DIRECTIONS[one.kind.path]),
+        ("memory", lambda one: Cell(_memory(one), Tone.POOR if one.pageable else Tone.PLAIN)),
+        (">copies", lambda one: f"{one.calls:,}"),
+        (">bytes", lambda one: show_bytes(one.bytes)),
+        (">median", lambda one: show_bytes(one.median_bytes)),
+        (">rate", lambda one: show_rate(one.rate) if one.rate else "-"),
+        (">of the link", of_link),
     )
 
 
@@ -426,17 +414,14 @@ def _memory(copies: TracedCopies) -> str:
 
 
 def _changes(changes: Sequence[WhatIf]) -> Table:
-    rows = [
+    return table(
+        changes,
         (
-            Cell("no bound" if change.speedup is None else f"{show_number(change.speedup)}x"),
-            Cell(_CHANGES[change.change]),
-            Cell(_how(change)),
-        )
-        for change in changes
-    ]
-    return Table(
-        header(">whole", "change", Column("if it saved", prose=True)),
-        tuple(rows),
+            ">whole",
+            lambda one: known(one.speedup, lambda times: f"{show_number(times)}x", "no bound"),
+        ),
+        ("change", lambda one: _CHANGES[one.change]),
+        (Column("if it saved", prose=True), _how),
     )
 
 
