@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.binaries.kernel_occupancy import Residencies
 from gpuadvise.advisor.binaries.names import demangle
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.resource_diff.change import KernelChange, Side, Status, changes
+from gpuadvise.advisor.resource_diff.change import KernelChange, Status, changes
 from gpuadvise.advisor.resource_diff.pairs import stable_member
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
@@ -39,37 +40,22 @@ def record(change: KernelChange) -> dict[str, Any]:
     return {
         "name": kernel.name,
         "demangled": demangle(kernel.name),
-        "arch": kernel.capability.target if kernel.capability else None,
-        "status": str(change.status),
-        "old": _side(change.old),
-        "new": _side(change.new),
+        **named_fields(change, "arch=kernel.capability.target status"),
+        "old": change.old and named_fields(change.old, _SIDE),
+        "new": change.new and named_fields(change.new, _SIDE),
         "old_name": change.old.kernel.name if change.renamed and change.old else None,
         "member": kernel.place.member,
     }
 
 
-def _side(side: Side | None) -> dict[str, Any] | None:
-    if side is None:
-        return None
-    kernel, residency = side.kernel, side.residency
-    occupancy = residency.occupancy
-    return {
-        "registers": kernel.registers,
-        "static_smem": kernel.static_smem,
-        "stack": kernel.stack,
-        "frame": kernel.frame,
-        "spill_stores": kernel.spill_stores,
-        "spill_loads": kernel.spill_loads,
-        "spills_are": str(kernel.spills_are) if kernel.spills_are else None,
-        "barriers": kernel.barriers,
-        "max_threads": kernel.max_threads,
-        "code_bytes": kernel.code_bytes,
-        "block_threads": residency.block_threads,
-        "block_from": str(residency.block_from) if residency.block_from else None,
-        "blocks_per_sm": occupancy.blocks_per_sm if occupancy else None,
-        "occupancy": side.tier,
-        "limiters": [limiter.value for limiter in occupancy.limiters] if occupancy else None,
-    }
+_SIDE = (
+    "registers=kernel.registers static_smem=kernel.static_smem stack=kernel.stack "
+    "frame=kernel.frame spill_stores=kernel.spill_stores spill_loads=kernel.spill_loads "
+    "spills_are=kernel.spills_are barriers=kernel.barriers max_threads=kernel.max_threads "
+    "code_bytes=kernel.code_bytes block_threads=residency.block_threads "
+    "block_from=residency.block_from blocks_per_sm=residency.occupancy.blocks_per_sm "
+    "occupancy=tier limiters=residency.occupancy.limiters"
+)
 
 
 def flat(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

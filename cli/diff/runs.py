@@ -6,10 +6,12 @@ import os
 import re
 import sys
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.prose import and_list, capitalized, inert, plural, quoted_path
+from gpuadvise.advisor.json_records import named_fields
+from gpuadvise.advisor.prose import and_list, capitalized, plural, quoted_path
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.resource_diff.runs import (
     NOTICEABLE,
@@ -24,19 +26,20 @@ from gpuadvise.advisor.resource_diff.runs import (
 from gpuadvise.advisor.timelines.signatures import is_timeline
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, table
 from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import exit_of
 from gpuadvise.cli.not_judged import NotJudged
-from gpuadvise.cli.render.kernel_names import fitted, room
+from gpuadvise.cli.render import github
+from gpuadvise.cli.render.kernel_names import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gpuadvise.advisor.binaries.model import Damage
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.resource_diff.runs import RunChange, RunKernel
+    from gpuadvise.advisor.resource_diff.runs import RunChange
     from gpuadvise.cli.kernels.request import KernelsRequest
     from gpuadvise.cli.render.svg import Picture
 
@@ -152,7 +155,10 @@ def answer(
             "regression": diff.regression,
             "counts": {str(status): counts[status] for status in RunStatus},
             "kernels": given,
-            "whole": {"old": _whole(runs[0]), "new": _whole(runs[1])},
+            "whole": {
+                "old": named_fields(runs[0], _WHOLE),
+                "new": named_fields(runs[1], _WHOLE),
+            },
             "copies": _copy_records(diff),
             "not_judged": not_judged.records(_not_judged(old.files[0], new.files[0], diff, cut)),
         },
@@ -166,24 +172,15 @@ def answer(
     )
 
 
-_COMPARED = {
-    "span_seconds": "span",
-    "step_seconds": "step",
-    "kernel_seconds": "kernels",
-    "copy_seconds": "copies",
-    "idle_seconds": "idle",
-}
-
-
 def _pictures(old: Run, new: Run) -> list[Picture]:
     """Return the times of both runs that both have, before and after."""
     from gpuadvise.cli.render import svg
 
-    before, after = _whole(old), _whole(new)
     pairs = [
-        svg.Pair(name, before[key], after[key], show_seconds(before[key]), show_seconds(after[key]))
-        for key, name in _COMPARED.items()
-        if None not in (before[key], after[key]) and (before[key] or after[key])
+        svg.Pair(name, before, after, show_seconds(before), show_seconds(after))
+        for name in ("span", "step", "kernels", "copies", "idle")
+        for before, after in [(_PARTS[name](old), _PARTS[name](new))]
+        if None not in (before, after) and (before or after)
     ]
     return [svg.before_and_after("Time before and after", pairs)] if pairs else []
 
@@ -265,56 +262,28 @@ def _moved_time(change: RunChange) -> float:
 
 def _record(change: RunChange) -> Record:
     name = _name(change)
-    return {
-        "name": name,
-        "demangled": name,
-        "arch": None,
-        "status": str(change.status),
-        "old": _side(change.old),
-        "new": _side(change.new),
-    }
+    sides = {"old": change.old, "new": change.new}
+    shown = {side: kernel and named_fields(kernel, _SIDE) for side, kernel in sides.items()}
+    return {"name": name, "demangled": name, "arch": None, "status": str(change.status), **shown}
 
 
-def _side(kernel: RunKernel | None) -> Record | None:
-    if kernel is None:
-        return None
-    return {
-        "calls": kernel.calls,
-        "seconds": kernel.seconds,
-        "median_seconds": kernel.median_seconds,
-        "registers": kernel.registers,
-        "occupancy": kernel.occupancy,
-        "grid": list(kernel.grid) if kernel.grid else None,
-        "block": list(kernel.block) if kernel.block else None,
-    }
-
-
-def _whole(run: Run) -> Record:
-    return {
-        "span_seconds": run.span_seconds,
-        "busy_seconds": run.busy_seconds,
-        "kernel_seconds": run.kernel_seconds,
-        "idle_seconds": run.idle_seconds,
-        "copy_seconds": run.copy_seconds,
-        "step_seconds": run.step_seconds,
-    }
+_SIDE = "calls seconds median_seconds registers occupancy grid block"
+_WHOLE = "span_seconds busy_seconds kernel_seconds idle_seconds copy_seconds step_seconds"
 
 
 def _copy_records(diff: RunDiff) -> list[Record]:
-    sides = [
-        {(copies.direction, copies.source, copies.target): copies for copies in run.copies}
+    kinds = ("direction", "source", "target")
+    old, new = (
+        {
+            attrgetter(*kinds)(copies): named_fields(copies, "calls bytes seconds")
+            for copies in run.copies
+        }
         for run in (diff.old, diff.new)
+    )
+    return [
+        {**dict(zip(kinds, kind, strict=True)), "old": old.get(kind), "new": new.get(kind)}
+        for kind in dict.fromkeys([*old, *new])
     ]
-    records = []
-    for kind in dict.fromkeys([*sides[0], *sides[1]]):
-        record: Record = dict(zip(("direction", "source", "target"), kind, strict=True))
-        for side, by_kind in zip(("old", "new"), sides, strict=True):
-            copies = by_kind.get(kind)
-            record[side] = copies and {
-                "calls": copies.calls, "bytes": copies.bytes, "seconds": copies.seconds,
-            }  # fmt: skip
-        records.append(record)
-    return records
 
 
 def _flat(record: Record) -> Record:
@@ -378,23 +347,28 @@ def _of_all_gpus(diff: RunDiff) -> str:
 
 
 def _whole_table(diff: RunDiff) -> Table:
-    rows = []
-    steps = (("step", lambda run: run.step_seconds or 0.0),) if diff.step_times else ()
-    for title, pick in (*steps, *_PARTS):
-        old, new = pick(diff.old), pick(diff.new)
-        cells = (Cell(show_seconds(old)), Cell(show_seconds(new)), Cell(_change(old, new)))
-        rows.append((Cell(title), *cells))
-    columns = header(">old", ">new", ">change")
     several = max(diff.old.gpus, diff.new.gpus) > 1
-    return Table((Column("longest GPU" if several else "time"), *columns), tuple(rows))
+    parts = [
+        (title, seconds(diff.old) or 0.0, seconds(diff.new) or 0.0)
+        for title, seconds in _PARTS.items()
+        if title != "step" or diff.step_times
+    ]
+    return table(
+        parts,
+        ("longest GPU" if several else "time", lambda part: part[0]),
+        (">old", lambda part: show_seconds(part[1])),
+        (">new", lambda part: show_seconds(part[2])),
+        (">change", lambda part: _change(part[1], part[2])),
+    )
 
 
-_PARTS: tuple[tuple[str, Callable[[Run], float]], ...] = (
-    ("span", lambda run: run.span_seconds or 0.0),
-    ("kernels", lambda run: run.kernel_seconds),
-    ("copies", lambda run: run.copy_seconds or 0.0),
-    ("idle", lambda run: run.idle_seconds or 0.0),
-)
+_PARTS = {
+    "step": attrgetter("step_seconds"),
+    "span": attrgetter("span_seconds"),
+    "kernels": attrgetter("kernel_seconds"),
+    "copies": attrgetter("copy_seconds"),
+    "idle": attrgetter("idle_seconds"),
+}
 
 
 def _change(old: float, new: float) -> str:
@@ -405,29 +379,22 @@ def _change(old: float, new: float) -> str:
 
 
 def _kernel_table(records: Sequence[Record]) -> Table:
-    columns = header(
-        "status", ">total time", ">change", ">calls", ">median", ">occupancy", ">regs",
-        Column("kernel", below=True),
-    )  # fmt: skip
-    left = room(columns, [_kernel_row(record, "") for record in records])
-    names = fitted([record["name"] for record in records], left)
-    return Table(columns, tuple(map(_kernel_row, records, names)))
+    def change(record: Record) -> str:
+        old, new = record["old"], record["new"]
+        return _change(old["seconds"], new["seconds"]) if old and new else ""
 
-
-def _kernel_row(record: Record, name: str) -> tuple[Cell, ...]:
-    status = RunStatus(record["status"])
-    old, new = ((record[side] or {}).get("seconds", 0.0) for side in ("old", "new"))
-    both = record["old"] and record["new"]
-    return (
-        Cell(status, _TONES.get(status, Tone.PLAIN)),
-        Cell(_moved(record, "seconds", show_seconds)),
-        Cell(_change(old, new) if both else ""),
-        Cell(_moved(record, "calls", "{:,}".format)),
-        Cell(_moved(record, "median_seconds", show_seconds)),
-        Cell(_moved(record, "occupancy", show_share)),
-        Cell(_moved(record, "registers", "{:,}".format)),
-        Cell(name),
+    whole = table(
+        records,
+        ("status", lambda one: Cell(one["status"], _TONES.get(one["status"], Tone.PLAIN))),
+        (">total time", lambda one: _moved(one, "seconds", show_seconds)),
+        (">change", change),
+        (">calls", lambda one: _moved(one, "calls", "{:,}".format)),
+        (">median", lambda one: _moved(one, "median_seconds", show_seconds)),
+        (">occupancy", lambda one: _moved(one, "occupancy", show_share)),
+        (">regs", lambda one: _moved(one, "registers", "{:,}".format)),
+        (Column("kernel", below=True), lambda _: ""),
     )
+    return named(whole, [record["name"] for record in records])
 
 
 def _moved(record: Mapping[str, Any], key: str, show: Callable[[Any], str]) -> str:
@@ -440,18 +407,14 @@ def _moved(record: Mapping[str, Any], key: str, show: Callable[[Any], str]) -> s
 
 
 def _copy_table(records: Sequence[Record]) -> Table:
-    columns = header("direction", "memory", ">copies", ">bytes", ">total time")
-    rows = tuple(
-        (
-            Cell(record["direction"]),
-            Cell(f"{record['source']} to {record['target']}"),
-            Cell(_moved(record, "calls", "{:,}".format)),
-            Cell(_moved(record, "bytes", show_bytes)),
-            Cell(_moved(record, "seconds", show_seconds)),
-        )
-        for record in records
+    return table(
+        records,
+        ("direction", lambda one: one["direction"]),
+        ("memory", lambda one: f"{one['source']} to {one['target']}"),
+        (">copies", lambda one: _moved(one, "calls", "{:,}".format)),
+        (">bytes", lambda one: _moved(one, "bytes", show_bytes)),
+        (">total time", lambda one: _moved(one, "seconds", show_seconds)),
     )
-    return Table(columns, rows)
 
 
 _ANNOTATED = {
@@ -463,18 +426,12 @@ _ANNOTATED = {
 
 def _annotations(summary: str, records: Sequence[Record]) -> str:
     """Return *summary* as a notice for GitHub, slower kernels and lost occupancy as errors."""
-    lines = [f"::notice title=gpuadvise diff::{_escaped(summary)}"]
+    lines = [github.annotation("notice", "gpuadvise diff", summary)]
     bad = [record for record in records if record["status"] in _REGRESSIONS]
     for record in bad[:_MOST_ANNOTATED]:
-        title = _ANNOTATED[record["status"]]
         text = (
             f"{record['name']}: time {_moved(record, 'seconds', show_seconds)}, "
             f"occupancy {_moved(record, 'occupancy', show_share)}"
         )
-        lines.append(f"::error title={title}::{_escaped(text)}")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    """Return *text* as the message of a workflow command: one line, no command of its own."""
-    return inert(text).replace("%", "%25")
+        lines.append(github.annotation("error", _ANNOTATED[record["status"]], text))
+    return "".join(lines)

@@ -9,7 +9,7 @@ from gpuadvise.advisor.binaries.model import Exactness
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.resource_diff.change import Status
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header
+from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, table
 from gpuadvise.cli.render import kernel_names
 
 Record = Mapping[str, Any]
@@ -22,10 +22,6 @@ _TONES = {
     Status.BETTER: Tone.GOOD,
     Status.UNCHANGED: Tone.FAINT,
 }
-_COLUMNS = header(
-    "status", ">occupancy", ">regs", ">smem", ">stack", ">spills", "arch",
-    Column("kernel", below=True),
-)  # fmt: skip
 _PHRASES = {
     Status.BETTER: "{} gained occupancy",
     Status.SPILLS_MORE: "{} spill more",
@@ -109,28 +105,21 @@ def blocks(
 
 def _table(shown: Sequence[Record]) -> Table:
     """Return the kernels as rows, with their member where there are several."""
-    columns: tuple[Column, ...] = _COLUMNS
-    others = list(map(_row, shown))
-    if len({record["member"] for record in shown}) > 1:
-        columns = (*_COLUMNS[:-1], Column("member"), _COLUMNS[-1])
-        members = [Cell(record["member"] or "-") for record in shown]
-        others = [(*row, member) for row, member in zip(others, members, strict=True)]
-    left = kernel_names.room(columns, others)
-    names = kernel_names.fitted([called(record) for record in shown], left)
-    rows = [(*row, Cell(name)) for row, name in zip(others, names, strict=True)]
-    return Table(columns, tuple(rows))
-
-
-def _row(record: Record) -> tuple[Cell, ...]:
-    return (
-        Cell(record["status"], _TONES.get(Status(record["status"]), Tone.PLAIN)),
-        Cell(moved(record, tier)),
-        Cell(moved(record, lambda side: number(side["registers"]))),
-        Cell(moved(record, lambda side: number(side["static_smem"]))),
-        Cell(moved(record, stack)),
-        Cell(moved(record, spills)),
-        Cell(record["arch"] or "?"),
+    several = len({record["member"] for record in shown}) > 1
+    member = ((Column("member"), lambda record: record["member"] or "-"),) if several else ()
+    whole = table(
+        shown,
+        ("status", lambda r: Cell(r["status"], _TONES.get(Status(r["status"]), Tone.PLAIN))),
+        (">occupancy", lambda record: moved(record, tier)),
+        (">regs", lambda record: moved(record, lambda side: number(side["registers"]))),
+        (">smem", lambda record: moved(record, lambda side: number(side["static_smem"]))),
+        (">stack", lambda record: moved(record, stack)),
+        (">spills", lambda record: moved(record, spills)),
+        ("arch", lambda record: record["arch"] or "?"),
+        *member,
+        (Column("kernel", below=True), lambda _: ""),
     )
+    return kernel_names.named(whole, [called(record) for record in shown])
 
 
 def moved(record: Record, show: Any) -> str:

@@ -6,12 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.short_names import LONGEST, shortened
+from gpuadvise.cli.blocks import Cell, Table
 from gpuadvise.cli.emit import terminal_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gpuadvise.cli.blocks import Cell, Column
+    from gpuadvise.cli.blocks import Column
 
 # With less room than this a name tells nothing: it stands on a line of its own.
 _LEAST = 12
@@ -45,6 +46,9 @@ def fitting(make: Callable[[int], list[str]], left: int | None) -> int:
     return longest
 
 
-def fitted(names: Sequence[str], left: int | None) -> list[str]:
-    """Return *names* in *left* of a line, where that is enough."""
-    return shortened(names, fitting(lambda _: [], left))
+def named(whole: Table, names: Sequence[str]) -> Table:
+    """Return *whole* with *names* in its column below, in as much of a line as the others leave."""
+    at = [column.below for column in whole.columns].index(True)
+    short = shortened(names, fitting(lambda _: [], room(whole.columns, whole.rows)))
+    rows = zip(whole.rows, map(Cell, short), strict=True)
+    return Table(whole.columns, tuple([(*row[:at], name, *row[at + 1 :]) for row, name in rows]))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.json_records import named_fields, plain
 from gpuadvise.advisor.peaks import all_peaks
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_flops, show_number, show_rate, show_seconds, show_share
-from gpuadvise.advisor.roofline import Bound, ridge_point
+from gpuadvise.advisor.roofline import Bound, Roofline, ridge_point
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -19,13 +19,14 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
-    header,
+    known,
+    table,
 )
 from gpuadvise.cli.devices import device_line, source_words
-from gpuadvise.cli.render.kernel_names import fitted, room
+from gpuadvise.cli.render.kernel_names import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.roofline_placement import Placed
@@ -55,28 +56,15 @@ def result(device: Device, kernels: Sequence[Placed]) -> dict[str, Any]:
 
 def row(kernel: Placed) -> dict[str, Any]:
     """Return one kernel for JSON and CSV."""
-    position, work = kernel.roofline, kernel.workload
-    return {
-        "kernel": work.name,
-        "arithmetic_intensity": position.intensity,
-        "ridge_point": position.ridge,
-        "attainable": position.attainable,
-        "bound": str(position.bound),
-        "achieved": position.achieved,
-        "share": position.share,
-        "least_seconds": position.least_seconds,
-        "peak": position.peak,
-        "unit": kernel.unit.key,
-        "bandwidth": position.bandwidth,
-        "flops": work.flops,
-        "bytes": work.bytes,
-        "seconds": work.seconds,
-    }
+    return named_fields(kernel, _FIELDS)
 
 
-def rows(kernels: Sequence[Placed]) -> list[Mapping[str, Any]]:
-    """Return one row per kernel."""
-    return [row(kernel) for kernel in kernels]
+_FIELDS = (
+    "kernel=workload.name arithmetic_intensity=roofline.intensity ridge_point=roofline.ridge "
+    "attainable=roofline.attainable bound=roofline.bound achieved=roofline.achieved "
+    "share=roofline.share least_seconds=roofline.least_seconds peak=roofline.peak unit=unit.key "
+    "bandwidth=roofline.bandwidth flops=workload.flops bytes=workload.bytes seconds=workload.seconds"
+)
 
 
 def blocks(device: Device, kernels: Sequence[Placed], *, typed: bool = False) -> list[Block]:
@@ -131,10 +119,8 @@ def _many(kernels: Sequence[Placed]) -> list[Block]:
         return [_kernels(kernels)]
     slowest = sorted(kernels, key=lambda kernel: kernel.workload.seconds or 0, reverse=True)
     left = len(kernels) - _MOST_LISTED
-    return [
-        _kernels(slowest[:_MOST_LISTED]),
-        Line(f"The slowest {_MOST_LISTED}, slowest first; {left:,} more are in --format csv."),
-    ]
+    told = f"The slowest {_MOST_LISTED}, slowest first; {left:,} more are in --format csv."
+    return [_kernels(slowest[:_MOST_LISTED]), Line(told)]
 
 
 def _facts(kernel: Placed) -> Iterator[Fact]:
@@ -157,43 +143,39 @@ def _facts(kernel: Placed) -> Iterator[Fact]:
 
 
 def _moves(kernel: Placed) -> Table:
-    columns = header("change", ">FLOP/B", ">at most", Column("", prose=True))
-    rows = tuple(
-        (Cell(m.name), Cell(_number(m.intensity)), Cell(f"{show_number(m.gain)}x"), Cell(m.how))
-        for m in kernel.moves
+    return table(
+        kernel.moves,
+        ("change", lambda move: move.name),
+        (">FLOP/B", lambda move: _number(move.intensity)),
+        (">at most", lambda move: f"{show_number(move.gain)}x"),
+        (Column("", prose=True), lambda move: move.how),
     )
-    return Table(columns, rows)
 
 
 def _ridges(device: Device, rate: float) -> Table:
-    columns = header("unit", ">peak", ">ridge, FLOP/B")
-    rows = tuple(
-        (Cell(u.key), Cell(show_flops(u.rate)), Cell(_number(ridge_point(u.rate, rate))))
-        for u in all_peaks(device)
+    return table(
+        all_peaks(device),
+        ("unit", lambda unit: unit.key),
+        (">peak", lambda unit: show_flops(unit.rate)),
+        (">ridge, FLOP/B", lambda unit: _number(ridge_point(unit.rate, rate))),
     )
-    return Table(columns, rows)
 
 
 def _kernels(kernels: Sequence[Placed]) -> Table:
-    titles = ("bound", ">FLOP/B", ">attainable", ">achieved", ">of the roof")
-    columns = header(Column("kernel", below=True), *titles)
-    rows = [_kernel(kernel, "") for kernel in kernels]
-    whole = [kernel.workload.name or "" for kernel in kernels]
-    names = fitted(whole, room(columns, rows))
-    return Table(columns, tuple(map(_kernel, kernels, names)))
+    def share(roofline: Roofline) -> Cell:
+        tone = Tone.BAD if roofline.impossible else Tone.POOR if roofline.far else Tone.PLAIN
+        return Cell(known(roofline.share, show_share, ""), tone)
 
-
-def _kernel(kernel: Placed, name: str) -> tuple[Cell, ...]:
-    position = kernel.roofline
-    tone = Tone.BAD if position.impossible else Tone.POOR if position.far else Tone.PLAIN
-    return (
-        Cell(name),
-        Cell(str(position.bound)),
-        Cell(_number(position.intensity)),
-        Cell(show_flops(position.attainable)),
-        Cell("" if position.achieved is None else show_flops(position.achieved)),
-        Cell("" if position.share is None else show_share(position.share), tone),
+    whole = table(
+        [kernel.roofline for kernel in kernels],
+        (Column("kernel", below=True), lambda _: ""),
+        ("bound", lambda roofline: str(roofline.bound)),
+        (">FLOP/B", lambda roofline: _number(roofline.intensity)),
+        (">attainable", lambda roofline: show_flops(roofline.attainable)),
+        (">achieved", lambda roofline: known(roofline.achieved, show_flops, "")),
+        (">of the roof", share),
     )
+    return named(whole, [kernel.workload.name or "" for kernel in kernels])
 
 
 def _number(value: float) -> str:

@@ -16,7 +16,7 @@ from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_over, fails_under
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.options import GpuOptions, Share, Text, pick
-from gpuadvise.cli.roofline.answer import blocks, result, rows
+from gpuadvise.cli.roofline.answer import blocks, result, row
 from gpuadvise.cli.roofline.request import described, known_name, profiled, typed
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def command(
         device=device_block(choice.device),
         input=_input(kernels[0]),
         result=result(choice.device, kernels) | {"not_judged": not_judged.records(left)},
-        rows=rows(kernels),
+        rows=list(map(row, kernels)),
         blocks=lambda: _blocks(choice.device, kernels, given, show=show),
         notes=(*choice.notes, *reached.notes, *notes, *said),
         failed=failed,
