@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.access import (
     AccessTiming,
@@ -10,9 +10,17 @@ from gpuadvise.advisor.backends.measure.access import (
     measure_access,
     patterns,
 )
-from gpuadvise.advisor.quantity import show_rate, show_share
-from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
-from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
+from gpuadvise.advisor.json_records import named_fields
+from gpuadvise.advisor.quantity import show_rate
+from gpuadvise.cli.blocks import Line, Table, table
+from gpuadvise.cli.measure.subject import (
+    SPREAD,
+    Measured,
+    Row,
+    Subject,
+    sample_fields,
+    share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +42,10 @@ def measured_access(
 ) -> Measured:
     """Return the answer that *accesses* give."""
     rows = [_row(access, accesses, device) for access in accesses]
-    return Measured(rows=rows, blocks=lambda: _blocks(accesses, rows))
+    return Measured(rows=rows, blocks=lambda: [_table(rows), Line(EXPLANATION)])
 
 
-def _row(access: AccessTiming, accesses: Sequence[AccessTiming], device: Device) -> dict[str, Any]:
+def _row(access: AccessTiming, accesses: Sequence[AccessTiming], device: Device) -> Row:
     pattern = access.pattern
     best = next(
         timing.rate
@@ -46,10 +54,7 @@ def _row(access: AccessTiming, accesses: Sequence[AccessTiming], device: Device)
     )
     efficiency, expected = access.rate / best, expected_efficiency(access, device)
     return {
-        "move": str(pattern.move),
-        "word": pattern.word,
-        "stride": pattern.stride,
-        "offset": pattern.offset,
+        **named_fields(pattern, "move word stride offset"),
         "moved": access.moved,
         **sample_fields(access.seconds),
         "rate": access.rate,
@@ -59,25 +64,18 @@ def _row(access: AccessTiming, accesses: Sequence[AccessTiming], device: Device)
     }
 
 
-def _blocks(accesses: Sequence[AccessTiming], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    titles = (
-        "move", ">word", ">stride", ">offset", ">useful rate", ">spread", ">runs", ">efficiency",
-        ">sectors say", ">ratio",
-    )  # fmt: skip
-    return [Table(header(*titles), tuple(map(_cells, accesses, rows))), Line(EXPLANATION)]
-
-
-def _cells(access: AccessTiming, row: dict[str, Any]) -> tuple[Cell, ...]:
-    return (
-        Cell(row["move"]),
-        Cell(f"{row['word']} B"),
-        Cell(str(row["stride"])),
-        Cell(str(row["offset"])),
-        Cell(show_rate(row["rate"])),
-        *spread_cells(access.seconds),
-        Cell(show_share(row["efficiency"])),
-        Cell(show_share(row["expected"])),
-        ratio_cell(row["ratio"]),
+def _table(rows: Sequence[Row]) -> Table:
+    return table(
+        rows,
+        ("move", lambda row: row["move"]),
+        (">word", lambda row: f"{row['word']} B"),
+        (">stride", lambda row: str(row["stride"])),
+        (">offset", lambda row: str(row["offset"])),
+        (">useful rate", lambda row: show_rate(row["rate"])),
+        *SPREAD,
+        (">efficiency", share("efficiency")),
+        (">sectors say", share("expected")),
+        (">ratio", share("ratio")),
     )
 
 

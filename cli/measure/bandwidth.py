@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.bandwidth import (
     WORDS,
@@ -11,8 +11,15 @@ from gpuadvise.advisor.backends.measure.bandwidth import (
     measure_bandwidth,
 )
 from gpuadvise.advisor.quantity import show_rate
-from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
-from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
+from gpuadvise.cli.blocks import Line, Table, table
+from gpuadvise.cli.measure.subject import (
+    SPREAD,
+    Measured,
+    Row,
+    Subject,
+    compared,
+    share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,36 +46,19 @@ def measured_bandwidth(
     session: Session | None, device: Device, streams: Sequence[Streamed], quick: bool = False
 ) -> Measured:
     """Return the answer that *streams* give; the best of them is what memory reaches."""
-    rows = [_row(streamed, device) for streamed in streams]
-    best = max(streamed.rate for streamed in streams)
-    summary = {"memory_bandwidth": best}
-    return Measured(rows=rows, summary=summary, blocks=lambda: _blocks(streams, rows))
+    fields = "move=traffic word moved"
+    rows = [compared(streamed, fields, device.memory_bandwidth) for streamed in streams]
+    summary = {"memory_bandwidth": max(streamed.rate for streamed in streams)}
+    return Measured(rows=rows, summary=summary, blocks=lambda: [_table(rows), Line(_EXPLANATION)])
 
 
-def _row(streamed: Streamed, device: Device) -> dict[str, Any]:
-    expected = device.memory_bandwidth
-    return {
-        "move": str(streamed.traffic),
-        "word": streamed.word,
-        "moved": streamed.moved,
-        **sample_fields(streamed.seconds),
-        "rate": streamed.rate,
-        "expected": expected,
-        "ratio": streamed.rate / expected if expected else None,
-    }
-
-
-def _blocks(streams: Sequence[Streamed], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    columns = header("move", ">word", ">rate", ">spread", ">runs", ">theoretical", ">reached")
-    return [Table(columns, tuple(map(_cells, streams, rows))), Line(_EXPLANATION)]
-
-
-def _cells(streamed: Streamed, row: dict[str, Any]) -> tuple[Cell, ...]:
-    return (
-        Cell(row["move"]),
-        Cell(f"{row['word']} B"),
-        Cell(show_rate(row["rate"])),
-        *spread_cells(streamed.seconds),
-        Cell(show_rate(row["expected"]) if row["expected"] else ""),
-        ratio_cell(row["ratio"]),
+def _table(rows: Sequence[Row]) -> Table:
+    return table(
+        rows,
+        ("move", lambda row: row["move"]),
+        (">word", lambda row: f"{row['word']} B"),
+        (">rate", lambda row: show_rate(row["rate"])),
+        *SPREAD,
+        (">theoretical", lambda row: show_rate(row["expected"]) if row["expected"] else ""),
+        (">reached", share("ratio")),
     )

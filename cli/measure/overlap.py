@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.overlap import (
     MIXES,
@@ -15,11 +15,18 @@ from gpuadvise.advisor.backends.measure.overlap import (
     measure_overlap,
     predicted_seconds,
 )
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.links import LinkModel, default_link_model
-from gpuadvise.cli.blocks import Block, Cell, Line, Table, Tone, header
-from gpuadvise.cli.measure.subject import Measured, Subject, sample_fields, spread_cells
+from gpuadvise.cli.blocks import Block, Line, Tone, table
+from gpuadvise.cli.measure.subject import (
+    SPREAD,
+    Measured,
+    Row,
+    Subject,
+    sample_fields,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,72 +53,51 @@ def measured_overlap(
         "worst_error": max(errors),
         "best": list(_best(rows)),
     }
-    return Measured(rows=rows, summary=summary, blocks=lambda: _blocks(stagings, rows, summary))
+    return Measured(rows=rows, summary=summary, blocks=lambda: _blocks(rows, summary))
 
 
-def _row(staged: Staged, model: LinkModel) -> dict[str, Any]:
-    parts = staged.parts
+def _row(staged: Staged, model: LinkModel) -> Row:
     expected = predicted_seconds(staged, in_place(model, staged))
+    parts = (
+        "h2d_seconds=parts.h2d.median kernel_seconds=parts.kernel.median issue_cost "
+        "d2h_seconds=parts.d2h.median both_seconds=parts.both.median"
+    )
     return {
-        "mix": staged.mix.name,
-        "bytes": staged.mix.bytes,
-        "copy_back": staged.mix.copy_back,
-        "streams": staged.streams,
+        **named_fields(staged, "mix=mix.name bytes=mix.bytes copy_back=mix.copy_back streams"),
         **sample_fields(staged.seconds),
-        "h2d_seconds": parts.h2d.median,
-        "kernel_seconds": parts.kernel.median,
-        "issue_cost": staged.issue_cost,
-        "d2h_seconds": parts.d2h.median if parts.d2h else None,
-        "both_seconds": parts.both.median if parts.both else None,
+        **named_fields(staged, parts),
         "expected": expected,
         "ratio": staged.seconds.median / expected,
     }
 
 
-def _best(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _best(rows: Sequence[Row]) -> Iterator[Row]:
     """Yield, for each mix, the best stream counts measured and predicted."""
     keys = dict.fromkeys((row["mix"], row["copy_back"]) for row in rows)
     for mix, back in keys:
         own = [row for row in rows if (row["mix"], row["copy_back"]) == (mix, back)]
         measured = min(own, key=lambda row: row["seconds"])
         predicted = min(own, key=lambda row: row["expected"])
-        yield {
-            "mix": mix,
-            "copy_back": back,
-            "streams": measured["streams"],
-            "seconds": measured["seconds"],
-            "expected_streams": predicted["streams"],
-            "expected": predicted["expected"],
-        }
+        told = {name: measured[name] for name in ("mix", "copy_back", "streams", "seconds")}
+        best = {"expected_streams": predicted["streams"], "expected": predicted["expected"]}
+        yield told | best
 
 
-def _blocks(
-    stagings: Sequence[Staged], rows: Sequence[dict[str, Any]], summary: dict[str, Any]
-) -> Sequence[Block]:
-    titles = (
-        "job", ">size", "back", ">streams", ">measured", ">spread", ">runs", ">predicted", ">error"
-    )  # fmt: skip
-    return [
-        Line(
-            f"Prediction against measurement: median error "
-            f"{show_share(summary['median_error'])}, worst {show_share(summary['worst_error'])}.",
-            Tone.STRONG,
-        ),
-        Table(header(*titles), tuple(map(_cells, stagings, rows))),
-    ]
-
-
-def _cells(staged: Staged, row: dict[str, Any]) -> tuple[Cell, ...]:
-    return (
-        Cell(row["mix"]),
-        Cell(show_bytes(row["bytes"])),
-        Cell("yes" if row["copy_back"] else "no"),
-        Cell(str(row["streams"])),
-        Cell(show_seconds(row["seconds"])),
-        *spread_cells(staged.seconds),
-        Cell(show_seconds(row["expected"])),
-        Cell(f"{row['expected'] / row['seconds'] - 1:+.1%}"),
+def _blocks(rows: Sequence[Row], summary: Row) -> Sequence[Block]:
+    median, worst = (show_share(summary[f"{which}_error"]) for which in ("median", "worst"))
+    told = f"Prediction against measurement: median error {median}, worst {worst}."
+    shown = table(
+        rows,
+        ("job", lambda row: row["mix"]),
+        (">size", lambda row: show_bytes(row["bytes"])),
+        ("back", lambda row: "yes" if row["copy_back"] else "no"),
+        (">streams", lambda row: str(row["streams"])),
+        (">measured", lambda row: show_seconds(row["seconds"])),
+        *SPREAD,
+        (">predicted", lambda row: show_seconds(row["expected"])),
+        (">error", lambda row: f"{row['expected'] / row['seconds'] - 1:+.1%}"),
     )
+    return [Line(told, Tone.STRONG), shown]
 
 
 OVERLAP = Subject(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.backends.measure.peers import (
     PeerCopy,
@@ -12,8 +12,15 @@ from gpuadvise.advisor.backends.measure.peers import (
     measure_peers,
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate
-from gpuadvise.cli.blocks import Block, Cell, Line, Table, header
-from gpuadvise.cli.measure.subject import Measured, Subject, ratio_cell, sample_fields, spread_cells
+from gpuadvise.cli.blocks import Line, Table, table
+from gpuadvise.cli.measure.subject import (
+    SPREAD,
+    Measured,
+    Row,
+    Subject,
+    compared,
+    share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,48 +38,32 @@ def measured_peers(
     session: Session | None, device: Device, pairs: Sequence[PeerCopy], quick: bool = False
 ) -> Measured:
     """Return the answer that *pairs* give."""
-    rows = [_row(pair, device) for pair in pairs]
-    return Measured(rows=rows, blocks=lambda: _blocks(pairs, rows))
+    fields = "from=source to=target both_ways=both peer_access=access atomics bytes moved"
+    rows = [compared(pair, fields, expected_rate(pair, device)) for pair in pairs]
+    return Measured(rows=rows, blocks=lambda: [_table(rows), Line(_EXPLANATION)])
 
 
-def _row(pair: PeerCopy, device: Device) -> dict[str, Any]:
-    expected = expected_rate(pair, device)
-    return {
-        "from": pair.source,
-        "to": pair.target,
-        "both_ways": pair.both,
-        "peer_access": pair.access,
-        "atomics": pair.atomics,
-        "bytes": pair.bytes,
-        "moved": pair.moved,
-        **sample_fields(pair.seconds),
-        "rate": pair.rate,
-        "expected": expected,
-        "ratio": pair.rate / expected if expected else None,
-    }
-
-
-def _blocks(pairs: Sequence[PeerCopy], rows: Sequence[dict[str, Any]]) -> Sequence[Block]:
-    titles = ("copy", "peer access", ">size", ">rate", ">spread", ">runs", ">expected", ">reached")
-    return [Table(header(*titles), tuple(map(_cells, pairs, rows))), Line(_EXPLANATION)]
-
-
-def _cells(pair: PeerCopy, row: dict[str, Any]) -> tuple[Cell, ...]:
-    return (
-        Cell(_label(pair).partition(",")[0]),
-        Cell("on" if pair.access else "off"),
-        Cell(show_bytes(pair.bytes)),
-        Cell(show_rate(pair.rate)),
-        *spread_cells(pair.seconds),
-        Cell(show_rate(row["expected"]) if row["expected"] else ""),
-        ratio_cell(row["ratio"]),
+def _table(rows: Sequence[Row]) -> Table:
+    return table(
+        rows,
+        ("copy", _way),
+        ("peer access", lambda row: "on" if row["peer_access"] else "off"),
+        (">size", lambda row: show_bytes(row["bytes"])),
+        (">rate", lambda row: show_rate(row["rate"])),
+        *SPREAD,
+        (">expected", lambda row: show_rate(row["expected"]) if row["expected"] else ""),
+        (">reached", share("ratio")),
     )
 
 
+def _way(row: Row) -> str:
+    both = row["both_ways"]
+    return f"{row['from']} {'and' if both else 'to'} {row['to']}{' both ways' if both else ''}"
+
+
 def _label(pair: PeerCopy) -> str:
-    way = f"{pair.source} {'and' if pair.both else 'to'} {pair.target}"
-    both = " both ways" if pair.both else ""
-    return f"{way}{both}, peer access {'on' if pair.access else 'off'}"
+    way = _way({"from": pair.source, "to": pair.target, "both_ways": pair.both})
+    return f"{way}, peer access {'on' if pair.access else 'off'}"
 
 
 PEERS = Subject(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.cli.blocks import Block, Cell, Tone
+from gpuadvise.cli.blocks import Block, Cell, Tone, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.measurement import Sample
 
+Row = dict[str, Any]
 # Repetitions that differ by more than this say that something else was going on.
 UNSTEADY = 0.3
 
@@ -48,22 +50,30 @@ class Subject:
 
 def sample_fields(sample: Sample) -> dict[str, float | int]:
     """Return *sample* as JSON fields: seconds, their spread and the repetitions."""
-    return {
-        "seconds": sample.median,
-        "low": sample.low,
-        "high": sample.high,
-        "spread": round(sample.spread, 4),
-        "n": sample.n,
-    }
+    fields = named_fields(sample, "seconds=median low high")
+    return {**fields, "spread": round(sample.spread, 4), "n": sample.n}
 
 
-def spread_cells(sample: Sample) -> tuple[Cell, Cell]:
-    """Return the difference of the longest and the shortest run, to the picosecond, and the runs."""
-    tone = Tone.POOR if sample.spread > UNSTEADY else Tone.FAINT
-    spread = show_seconds(round(sample.high - sample.low, 12))
-    return Cell(spread, tone), Cell(str(sample.n), Tone.FAINT)
+def compared(item: Any, names: str, expected: float | None) -> Row:
+    """Return the row of *item*: the fields that *names* lists, its sample, and its rate beside what is *expected*."""
+    ratio = item.rate / expected if expected else None
+    told = {**named_fields(item, names), **sample_fields(item.seconds)}
+    return {**told, "rate": item.rate, "expected": expected, "ratio": ratio}
 
 
-def ratio_cell(ratio: float | None) -> Cell:
-    """Return measured / expected as a percentage; nothing where nothing was expected."""
-    return Cell("" if ratio is None else show_share(ratio))
+def _spread(row: Row) -> Cell:
+    """Return the difference of the longest and the shortest run, to the picosecond."""
+    apart = row["high"] - row["low"]
+    steady = not row["seconds"] or apart / row["seconds"] <= UNSTEADY
+    return Cell(show_seconds(round(apart, 12)), Tone.FAINT if steady else Tone.POOR)
+
+
+SPREAD: tuple[tuple[str, Callable[[Row], Cell]], ...] = (
+    (">spread", _spread),
+    (">runs", lambda row: Cell(str(row["n"]), Tone.FAINT)),
+)
+
+
+def share(name: str) -> Callable[[Row], str]:
+    """Return what shows the field *name* of a row as a percentage; nothing where nothing was expected."""
+    return lambda row: known(row[name], show_share, "")
