@@ -31,7 +31,7 @@ def named_fields(item: object, names: str) -> dict[str, Any]:
     """Return fields of *item* as JSON values: those that *names* lists, in its order, with blanks between.
 
     ``calls`` is the attribute of that name, ``source=kind.source`` one that has another name or stands
-    deeper; it is None where what is on the way to it is. Nanoseconds (``total_ns``) are given in seconds.
+    deeper; it is None where what is on the way to it is, or the *item*. Nanoseconds become seconds.
     """
     return {name: _attribute(item, path) for name, path in _paths(names)}
 

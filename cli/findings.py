@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import plural
 from gpuadvise.rules.advice import GainKind, Priority
 from gpuadvise.rules.expectation import OF_A_KERNEL
@@ -17,27 +18,21 @@ if TYPE_CHECKING:
 
 def finding_object(finding: Finding) -> dict[str, object]:
     """Return *finding* with the fields, in the order, of every ``findings`` list."""
-    rule, advice, place = finding.rule, finding.advice, finding.advice.location
+    place = finding.advice.location
     return {
-        "id": finding.id,
-        "rule": rule.id,
-        "topic": str(rule.topic),
-        "category": str(finding.category),
-        "priority": str(finding.priority),
-        "guide_priority": str(rule.priority),
-        "confidence": str(finding.confidence),
-        "title": rule.title,
-        "message": finding.message,
-        "action": advice.action,
-        "evidence": [asdict(item) for item in advice.evidence],
+        **named_fields(finding, _FIELDS),
         "gain": gain_object(finding),
         "location": place and {**asdict(place), "file": finding.file},
-        "citation": asdict(rule.citations[0]),
-        "also": list(advice.also),
-        "launches": finding.launches,
-        "worse_than": finding.worse_than,
+        "citation": asdict(finding.rule.citations[0]),
+        **named_fields(finding, "also=advice.also launches worse_than"),
         "shape": shape_object(finding.shape),
     }
+
+
+_FIELDS = (
+    "id rule=rule.id topic=rule.topic category priority guide_priority=rule.priority confidence "
+    "title=rule.title message action=advice.action evidence=advice.evidence"
+)
 
 
 def gain_object(finding: Finding) -> dict[str, object] | None:
@@ -45,24 +40,16 @@ def gain_object(finding: Finding) -> dict[str, object] | None:
     gain = finding.advice.gain
     if gain is None:
         return None
-    likely, of_run = finding.expectation, finding.expectation_of_run
+    of_run = gain.kind == GainKind.RUN_TIME
     return {
-        "kind": gain.kind,
-        "upper_bound": gain.upper_bound,
-        "how": gain.how,
+        **named_fields(gain, "kind upper_bound how"),
         # Whose time it shortens, else the kind itself.
-        "of": "kernel"
-        if gain.kind in OF_A_KERNEL
-        else "run"
-        if gain.kind == GainKind.RUN_TIME
-        else gain.kind,
-        "expected": likely.expected if likely else None,
-        "low": likely.low if likely else None,
-        "high": likely.high if likely else None,
+        "of": "kernel" if gain.kind in OF_A_KERNEL else "run" if of_run else gain.kind,
+        **named_fields(finding.expectation, "expected low high"),
         "upper_bound_of_run": finding.bound_of_run,
-        "expected_of_run": of_run.expected if of_run else None,
-        "low_of_run": of_run.low if of_run else None,
-        "high_of_run": of_run.high if of_run else None,
+        **named_fields(
+            finding.expectation_of_run, "expected_of_run=expected low_of_run=low high_of_run=high"
+        ),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.memory.bandwidth import Band, band, is_gddr
 from gpuadvise.advisor.memory.traffic import KernelTraffic, Peak, TypedCopy, causes, copy_causes
 from gpuadvise.advisor.quantity import (
@@ -26,6 +26,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    cells,
     header,
 )
 from gpuadvise.cli.devices import device_line, source_words
@@ -117,27 +118,19 @@ def input_record(case: BandwidthCase) -> dict[str, Any]:
 
 def result(case: BandwidthCase) -> dict[str, Any]:
     """Return the ``result`` of the JSON document."""
-    peak, traffic = case.peak, case.traffic
+    copy = case.copy
     return {
-        "theoretical": peak.theoretical,
-        "effective": traffic.effective,
-        "ratio": case.ratio,
-        "band": case.band and str(case.band),
-        "source": peak.source,
-        "formula": peak.formula,
-        "derived": peak.derived,
-        "published": peak.published,
-        "agree": peak.agree,
-        "attainable": peak.attainable,
-        "causes": case.causes,
-        "links": [plain(link) for link in case.links],
+        "theoretical": case.peak.theoretical,
+        "effective": case.traffic.effective,
+        **named_fields(case, "ratio band"),
+        **named_fields(case.peak, "source formula derived published agree attainable"),
+        **named_fields(case, "causes links"),
         "measured": case.measured and case.measured.to_json(),
-        "copy": case.copy
+        "copy": copy
         and {
-            "direction": str(case.copy.direction),
-            "pageable": case.copy.pageable,
+            **named_fields(copy, "direction pageable"),
             "expected_seconds": copy_seconds(
-                case.copy.bytes, case.model, case.copy.direction, pageable=case.copy.pageable
+                copy.bytes, case.model, copy.direction, pageable=copy.pageable
             ),
         },
     }
@@ -199,15 +192,11 @@ def _notes(case: BandwidthCase) -> Iterator[str]:
 
 
 def _links(case: BandwidthCase) -> Table:
-    columns = header("link", ">theoretical", ">copies reach")
-    rows = [
-        (Cell(link.name), Cell(show_rate(link.theoretical)), Cell(f"~{show_rate(link.attainable)}"))
-        for link in case.links
-    ]
+    known = [(i.name, show_rate(i.theoretical), f"~{show_rate(i.attainable)}") for i in case.links]
     if case.measured:
-        for name, rate in (
-            ("host to device", case.measured.h2d_rate),
-            ("device to host", case.measured.d2h_rate),
-        ):
-            rows.append((Cell(f"{name} ({case.measured.source})"), Cell(""), Cell(show_rate(rate))))
-    return Table(columns, tuple(rows))
+        source = case.measured.source
+        known.append((f"host to device ({source})", "", show_rate(case.measured.h2d_rate)))
+        known.append((f"device to host ({source})", "", show_rate(case.measured.d2h_rate)))
+    return Table(
+        header("link", ">theoretical", ">copies reach"), tuple(cells(*row) for row in known)
+    )

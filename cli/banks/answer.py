@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.memory.banks import Conflicts, bank_count, bank_of
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import plural
@@ -100,15 +101,10 @@ def result(case: BanksCase) -> dict[str, Any]:
     return {
         "degree": conflicts.degree,
         "suggested_padding": case.padding,
-        "swizzle": swizzle
-        and {"expression": str(swizzle), "mask": swizzle.mask, "shift": swizzle.shift},
-        "wavefronts": conflicts.wavefronts,
-        "ideal_wavefronts": conflicts.ideal_wavefronts,
+        "swizzle": swizzle and {"expression": str(swizzle), **named_fields(swizzle, "mask shift")},
+        **named_fields(conflicts, "wavefronts ideal_wavefronts"),
         "slowdown": conflicts.wavefronts / conflicts.ideal_wavefronts,
-        "instructions": conflicts.instructions,
-        "width": conflicts.width,
-        "lanes_per_phase": conflicts.lanes_per_phase,
-        "busiest_banks": list(conflicts.busiest_banks),
+        **named_fields(conflicts, "instructions width lanes_per_phase busiest_banks"),
         "tile_bytes": case.tile and case.tile.bytes,
     }
 

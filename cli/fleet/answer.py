@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.fleet.groups import Group, median_rate
+from gpuadvise.advisor.fleet.changes import MachineChange
+from gpuadvise.advisor.fleet.groups import Difference, Group, median_rate
+from gpuadvise.advisor.json_records import named_fields, plain
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
@@ -125,59 +127,40 @@ def _failed(limit: FailOn | None, meeting: int, left: int) -> list[str]:
 
 def _result(report: FleetReport, left: Sequence[NotJudged], *, with_ids: bool) -> dict[str, Any]:
     counts = {str(verdict): report.count(verdict) for verdict in MachineVerdict}
+    healthy, to_look_at = counts[MachineVerdict.HEALTHY], counts[MachineVerdict.LOOK]
     gpus = {machine.host: machine.gpus for machine in report.machines}
+
+    def place(item: Difference | MachineChange, names: str) -> dict[str, Any]:
+        return {
+            "host": item.host,
+            "gpu": None if item.gpu is None else gpus[item.host][item.gpu].index,
+            **named_fields(item, names),
+            "priority": str(priority_of(item)),
+            "category": str(category_of(item)),
+        }
+
     return {
-        "verdict": "findings"
-        if counts[MachineVerdict.LOOK]
-        else "healthy"
-        if counts[MachineVerdict.HEALTHY]
-        else "unknown",
+        "verdict": "findings" if to_look_at else "healthy" if healthy else "unknown",
         "not_judged": not_judged.records(left),
         "counts": {
             "machines": len(report.machines),
             "gpus": sum(group.gpus for group in report.groups),
-            "healthy": counts[MachineVerdict.HEALTHY],
-            "to_look_at": counts[MachineVerdict.LOOK],
+            "healthy": healthy,
+            "to_look_at": to_look_at,
             "not_judged": counts[MachineVerdict.UNKNOWN],
         },
         "machines": [_machine(report, machine, with_ids) for machine in report.machines],
         "groups": [_group(group) for group in report.groups],
-        "differences": [
-            {
-                "host": item.host,
-                "gpu": None if item.gpu is None else gpus[item.host][item.gpu].index,
-                "fact": item.fact,
-                "value": item.value,
-                "usual": item.usual,
-                "of": item.of,
-                "priority": str(priority_of(item)),
-                "category": str(category_of(item)),
-            }
-            for item in report.differences
-        ],
+        "differences": [place(item, "fact value usual of") for item in report.differences],
         "splits": [
             {
-                "kind": split.kind,
-                "fact": split.fact,
+                **named_fields(split, "kind fact"),
                 "values": [{"value": value, "count": count} for value, count in split.counts],
             }
             for split in report.splits
         ],
         "faults": [_fault(fault) for fault in report.faults],
-        "changes": [
-            {
-                "host": item.host,
-                "gpu": None if item.gpu is None else gpus[item.host][item.gpu].index,
-                "fact": item.fact,
-                "before": item.before,
-                "now": item.now,
-                "since": item.since,
-                "until": item.until,
-                "priority": str(priority_of(item)),
-                "category": str(category_of(item)),
-            }
-            for item in report.changes
-        ],
+        "changes": [place(item, "fact before now since until") for item in report.changes],
     }
 
 
@@ -187,27 +170,11 @@ def _machine(report: FleetReport, machine: FleetMachine, with_ids: bool) -> dict
         "host": machine.host,
         "verdict": str(report.verdict(machine)),
         "kind": machine.kind or None,
-        "driver_version": machine.driver_version,
-        "cuda_version": machine.cuda_version,
-        "problems": list(machine.problems),
+        **named_fields(machine, "driver_version cuda_version problems"),
         "reasons": report.why(machine.host, None),
         "h2d": rates.get("h2d"),
         "d2h": rates.get("d2h"),
-        "taken": machine.taken,
-        "fabric": machine.fabric
-        and {
-            "links": machine.fabric.links,
-            "down": list(machine.fabric.down),
-            "firmware": machine.fabric.firmware,
-        },
-        "nccl": machine.nccl
-        and {
-            "networks": list(machine.nccl.networks),
-            "adapters": machine.nccl.adapters,
-            "gpu_direct": machine.nccl.gpu_direct,
-            "peers": list(machine.nccl.peers),
-            "version": machine.nccl.version,
-        },
+        **named_fields(machine, "taken fabric nccl"),
         "gpus": [
             {
                 "index": gpu.index,
@@ -221,8 +188,7 @@ def _machine(report: FleetReport, machine: FleetMachine, with_ids: bool) -> dict
 
 
 def _readings(gpu: FleetGpu, with_ids: bool) -> dict[str, Any]:
-    values = {field: getattr(gpu, field) for field in (*_READ, *(_IDS if with_ids else ()))}
-    return values | {"xids": None if gpu.xids is None else list(gpu.xids)}
+    return {field: plain(getattr(gpu, field)) for field in (*_READ, *(_IDS if with_ids else ()))}
 
 
 def _group(group: Group) -> dict[str, Any]:
@@ -237,33 +203,24 @@ def _group(group: Group) -> dict[str, Any]:
 
 
 def _fault(fault: Fault) -> dict[str, Any]:
-    first = fault.finding
     return {
-        "rule": first.rule,
-        "priority": first.priority,
-        "category": first.category,
-        "title": first.title,
-        "message": first.message,
+        **named_fields(fault.finding, "rule priority category title message"),
         "same_message": not fault.varies,
-        "action": first.action,
-        "worth_a_look": is_worth_a_look(first),
+        "action": fault.finding.action,
+        "worth_a_look": is_worth_a_look(fault.finding),
         "gpus": len(fault.places),
         "hosts": list(fault.hosts),
     }
 
 
 def _rows(report: FleetReport, *, with_ids: bool) -> list[dict[str, Any]]:
+    columns = (*COLUMNS["fleet"], *(_IDS if with_ids else ()))
     rows = []
     for machine in report.machines:
+        told = {"host": machine.host, "driver": machine.driver_version}
         for position, gpu in enumerate(machine.gpus):
-            said = {
-                "host": machine.host,
-                "gpu": gpu.index,
-                "driver": machine.driver_version,
-                "verdict": str(report.gpu_verdict(machine, position)),
-                "reasons": report.why(machine.host, position),
-                **_readings(gpu, with_ids),
-            }
-            columns = (*COLUMNS["fleet"], *(_IDS if with_ids else ()))
-            rows.append({column: said[column] for column in columns})
+            verdict = str(report.gpu_verdict(machine, position))
+            said = {"verdict": verdict, "reasons": report.why(machine.host, position)}
+            row = {**told, "gpu": gpu.index, **said, **_readings(gpu, with_ids)}
+            rows.append({column: row[column] for column in columns})
     return rows

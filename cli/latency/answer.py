@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.latency import (
     GLOBAL_LATENCY_CYCLES,
     VOLTA_LATENCY_CYCLES,
@@ -92,24 +93,18 @@ def _seconds(device: Device, text: str | None) -> float | None:
 
 def result(case: LatencyCase) -> dict[str, Any]:
     """Return the ``result`` of the JSON document."""
-    arithmetic, memory, most = case.arithmetic, case.memory, case.device.limits.max_warps_per_sm
+    arithmetic, most = case.arithmetic, case.device.limits.max_warps_per_sm
+    needed = "warps_needed=warps threads_needed=threads instructions_needed=instructions"
     return {
-        "warps_needed": arithmetic and arithmetic.warps,
-        "threads_needed": arithmetic and arithmetic.threads,
-        "instructions_needed": arithmetic and arithmetic.instructions,
-        "latency_cycles": arithmetic and arithmetic.latency_cycles,
+        **named_fields(arithmetic, f"{needed} latency_cycles"),
         "latency_assumed": case.assumed,
-        "issue_width": arithmetic and arithmetic.issue_width,
+        **named_fields(arithmetic, "issue_width"),
         "occupancy_needed": arithmetic and arithmetic.warps / most,
         "max_warps": most,
         "hidden": case.hidden,
-        "memory_latency": memory and memory.latency_seconds,
-        "bytes_in_flight": memory and memory.bytes_in_flight,
-        "bytes_per_sm": memory and memory.bytes_per_sm,
-        "memory_warps_needed": memory and memory.warps_per_sm,
-        "bytes_per_thread_needed": case.bytes_needed,
-        "memory_share": case.memory_share,
-        "memory_hidden": case.memory_hidden,
+        **named_fields(case.memory, "memory_latency=latency_seconds bytes_in_flight bytes_per_sm"),
+        **named_fields(case.memory, "memory_warps_needed=warps_per_sm"),
+        **named_fields(case, "bytes_per_thread_needed=bytes_needed memory_share memory_hidden"),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.occupancy.case import OccupancyCase, examined
 from gpuadvise.advisor.occupancy.record import record, step_record, waves_record
 from gpuadvise.cli.answer import Answer
@@ -15,10 +16,8 @@ from gpuadvise.cli.options import flag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.bounds import CompiledBounds
     from gpuadvise.advisor.occupancy.clusters import Clusters
-    from gpuadvise.advisor.occupancy.fault import LaunchFault
     from gpuadvise.advisor.occupancy.launch import Launch
     from gpuadvise.cli.blocks import Block
     from gpuadvise.cli.occupancy.command import OccupancyRequest
@@ -34,22 +33,20 @@ def result(case: OccupancyCase) -> dict[str, Any]:
     occupancy = case.occupancy
     waves = waves_record(case.grid) if case.grid else {}
     clusters = case.clusters and _clusters(case, case.clusters)
+    fault = "cause name=failure code=failure.code formerly asked=requested allowed"
     return {
         **record(occupancy),
         "next_steps": [step_record(step) for step in case.next_steps],
         **{name: waves.get(name) for name in WAVES},
         "clusters_upper_bound": clusters and clusters["upper_bound"],
-        "runtime_error": occupancy.fault and _failure(occupancy.fault),
+        "runtime_error": occupancy.fault and named_fields(occupancy.fault, fault),
         "fixes": [fix.how for fix in case.fixes],
         "warps_per_block": occupancy.warps_per_block,
-        "headroom": {
-            "regs": case.room.registers,
-            "dynamic_smem": case.room.dynamic_shared,
-        },
+        "headroom": named_fields(case.room, "regs=registers dynamic_smem=dynamic_shared"),
         "suggested_blocks": case.suggestion
         and {
-            "runtime_helper": _size(case.suggestion.helper),
-            "guide": [_size(size) for size in case.suggestion.guide],
+            "runtime_helper": named_fields(case.suggestion.helper, _SIZE),
+            "guide": [named_fields(size, _SIZE) for size in case.suggestion.guide],
         },
         "launch_bounds": case.bounds and _bounds(case.bounds, occupancy.launch),
         "caveat": occupancy.caveat,
@@ -61,23 +58,7 @@ def result(case: OccupancyCase) -> dict[str, Any]:
     }
 
 
-def _failure(fault: LaunchFault) -> dict[str, Any]:
-    return {
-        "cause": fault.cause,
-        "name": fault.failure,
-        "code": fault.failure.code,
-        "formerly": fault.formerly,
-        "asked": fault.requested,
-        "allowed": fault.allowed,
-    }
-
-
-def _size(occupancy: Occupancy) -> dict[str, Any]:
-    return {
-        "block": occupancy.launch.threads,
-        "blocks_per_sm": occupancy.blocks_per_sm,
-        "occupancy": occupancy.occupancy,
-    }
+_SIZE = "block=launch.threads blocks_per_sm occupancy"
 
 
 def _clusters(case: OccupancyCase, clusters: Clusters) -> dict[str, Any]:
@@ -85,8 +66,7 @@ def _clusters(case: OccupancyCase, clusters: Clusters) -> dict[str, Any]:
 
     blocks, size = case.occupancy.blocks_per_sm, case.occupancy.launch.cluster_size
     return {
-        "count": clusters.count,
-        "source": clusters.source,
+        **named_fields(clusters, "count source"),
         "blocks_per_sm": blocks,
         "upper_bound": clusters_upper_bound(blocks, size, case.device),
         "largest": clusters.largest,
@@ -94,13 +74,8 @@ def _clusters(case: OccupancyCase, clusters: Clusters) -> dict[str, Any]:
 
 
 def _bounds(bounds: CompiledBounds, launch: Launch) -> dict[str, Any]:
-    return {
-        "threads": bounds.threads,
-        "blocks": bounds.blocks,
-        "register_budget": bounds.registers,
-        "ignored": bounds.ignored,
-        "over_budget": bounds.spills(launch.registers or 0),
-    }
+    told = named_fields(bounds, "threads blocks register_budget=registers ignored")
+    return {**told, "over_budget": bounds.spills(launch.registers or 0)}
 
 
 def answer(request: OccupancyRequest) -> Answer:

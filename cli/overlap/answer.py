@@ -6,7 +6,7 @@ import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.json_records import named_fields, plain
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds, show_share
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate
@@ -22,7 +22,7 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
-    header,
+    table,
 )
 from gpuadvise.cli.devices import device_line, source_words
 
@@ -65,53 +65,37 @@ class OverlapCase:
 
 def result(case: OverlapCase) -> dict[str, Any]:
     """Return the ``result`` of the JSON document."""
-    overlap, staging = case.overlap, case.staging
+    best = "best_streams=best.streams best_pieces=best.pieces best=best.seconds speedup"
     return {
-        "sequential": overlap.sequential,
-        "predicted": staging.seconds,
-        "streams": staging.streams,
-        "best_streams": overlap.best.streams,
-        "best_pieces": overlap.best.pieces,
-        "best": overlap.best.seconds,
-        "speedup": overlap.speedup,
+        "sequential": case.overlap.sequential,
+        **named_fields(case.staging, "predicted=seconds streams"),
+        **named_fields(case.overlap, best),
         "worthwhile": case.worthwhile,
-        "guide": overlap.guide,
-        "floor": overlap.floor,
-        "limiter": str(overlap.limiter),
-        "pieces": staging.pieces,
-        "chunk_bytes": staging.chunk_bytes,
+        **named_fields(case.overlap, "guide floor limiter"),
+        **named_fields(case.staging, "pieces chunk_bytes"),
         "break_even_bytes": case.break_even,
         "model": case.model.to_json(),
         "sweep": rows(case),
-        "timeline": [plain(span) for span in staging.spans],
+        "timeline": [plain(span) for span in case.staging.spans],
         "remarks": list(_remarks(case)),
         "skeleton": case.code,
-        "traced": _traced_record(case.traced) if case.traced else None,
+        "traced": case.traced and named_fields(case.traced, _TRACED),
     }
 
 
-def _traced_record(staging: TracedStaging) -> dict[str, Any]:
-    return {
-        "passes": staging.passes,
-        "pageable": staging.pageable,
-        "copy_streams": staging.streams,
-        "kernel_seconds": staging.kernel_seconds,
-        "copy_seconds": staging.copy_seconds,
-        "overlapped_copy_seconds": staging.overlapped_seconds,
-        "seconds": staging.traced_seconds,
-        "achieved": staging.achieved,
-    }
+_TRACED = (
+    "passes pageable copy_streams=streams kernel_seconds copy_seconds "
+    "overlapped_copy_seconds=overlapped_seconds seconds=traced_seconds achieved"
+)
 
 
 def rows(case: OverlapCase) -> list[Mapping[str, Any]]:
     """Return one row per number of pieces, for CSV and NDJSON."""
     return [
         {
-            "streams": staging.streams,
-            "predicted": staging.seconds,
+            **named_fields(staging, "streams predicted=seconds"),
             "speedup": case.overlap.sequential / staging.seconds,
-            "chunk_bytes": staging.chunk_bytes,
-            "pieces": staging.pieces,
+            **named_fields(staging, "chunk_bytes pieces"),
         }
         for staging in case.overlap.tried
     ]
@@ -301,28 +285,25 @@ def _obstacles(work: StagedWork, model: LinkModel) -> Iterator[str]:
 
 
 def _table(case: OverlapCase) -> Table:
-    sized = case.overlap.best.chunk_bytes is not None
-    columns = header(">pieces", ">streams", ">time", ">speed-up", *([">chunk"] if sized else []))
-    best = case.overlap.best.pieces
+    overlap = case.overlap
+    best = overlap.best.pieces
     # JSON and CSV have all numbers of pieces.
     usual = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
-    shown = usual | {best, case.overlap.knee.pieces, case.staging.pieces}
-    cells = []
-    for staging in case.overlap.tried:
-        if staging.pieces not in shown:
-            continue
-        mark = "> " if staging.pieces == best else ""
-        tone = Tone.GOOD if mark else Tone.PLAIN
-        cells.append(
-            (
-                Cell(f"{mark}{staging.pieces}", tone),
-                Cell(str(staging.streams), tone),
-                Cell(show_seconds(staging.seconds), tone),
-                Cell(f"{case.overlap.sequential / staging.seconds:.2f}x", tone),
-                *([Cell(show_bytes(staging.chunk_bytes), tone)] if staging.chunk_bytes else []),
-            )
-        )
-    return Table(columns, tuple(cells))
+    shown = usual | {best, overlap.knee.pieces, case.staging.pieces}
+
+    def cell(staging: Staging, text: str) -> Cell:
+        return Cell(text, Tone.GOOD if staging.pieces == best else Tone.PLAIN)
+
+    sized = overlap.best.chunk_bytes is not None
+    chunk = ((">chunk", lambda one: cell(one, show_bytes(one.chunk_bytes))),) if sized else ()
+    return table(
+        [staging for staging in overlap.tried if staging.pieces in shown],
+        (">pieces", lambda one: cell(one, f"{'> ' if one.pieces == best else ''}{one.pieces}")),
+        (">streams", lambda one: cell(one, str(one.streams))),
+        (">time", lambda one: cell(one, show_seconds(one.seconds))),
+        (">speed-up", lambda one: cell(one, f"{overlap.sequential / one.seconds:.2f}x")),
+        *chunk,
+    )
 
 
 _LABEL, _WIDEST = 8, 160

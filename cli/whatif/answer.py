@@ -15,6 +15,7 @@ from gpuadvise.advisor.backends.user_files import unreadable
 from gpuadvise.advisor.backends.worker_threads import WorkerThreads
 from gpuadvise.advisor.binaries.cubin.code import code_of
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.launch_arguments import LaunchArgument, launch_arguments
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
@@ -330,25 +331,20 @@ class _Compiler:
 
 def _record(candidate: CappedKernel, device: Device, measured: _Measured | None) -> dict[str, Any]:
     sample = None if measured is None else measured.of(candidate)
-    resident = candidate.occupancy
+    code = (
+        "register_cap=cap registers local_bytes spill_stores spill_loads static_smem=static_shared"
+    )
+    resident = (
+        "blocks_per_sm=occupancy.blocks_per_sm warps_per_sm=occupancy.warps_per_sm "
+        "occupancy=occupancy.occupancy limiters=occupancy.limiters dropped"
+    )
     return {
         "arch": device.capability.target,
         "block": candidate.threads,
-        "register_cap": candidate.cap,
-        "registers": candidate.registers,
-        "local_bytes": candidate.local_bytes,
-        "spill_stores": candidate.spill_stores,
-        "spill_loads": candidate.spill_loads,
-        "static_smem": candidate.static_shared,
+        **named_fields(candidate, code),
         "code_bytes": len(candidate.code),
-        "blocks_per_sm": resident.blocks_per_sm,
-        "warps_per_sm": resident.warps_per_sm,
-        "occupancy": resident.occupancy,
-        "limiters": [limiter.value for limiter in resident.limiters],
-        "dropped": candidate.dropped,
-        "seconds": None if sample is None else sample.median,
-        "seconds_low": None if sample is None else sample.low,
-        "seconds_high": None if sample is None else sample.high,
+        **named_fields(candidate, resident),
+        **named_fields(sample, "seconds=median seconds_low=low seconds_high=high"),
     }
 
 
