@@ -24,6 +24,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
     header,
+    table,
 )
 from gpuadvise.cli.devices import device_line
 
@@ -293,12 +294,13 @@ def _share(value: float) -> Cell:
 
 
 def _remedies(remedies: Sequence[Remedy]) -> Table:
-    columns = header("change", ">moved", ">used", Column("", prose=True))
-    rows = tuple(
-        (Cell(r.name), Cell(show_bytes(r.bytes_moved)), _share(r.efficiency), Cell(r.how))
-        for r in remedies
+    return table(
+        remedies,
+        ("change", lambda remedy: remedy.name),
+        (">moved", lambda remedy: show_bytes(remedy.bytes_moved)),
+        (">used", lambda remedy: _share(remedy.efficiency)),
+        (Column("", prose=True), lambda remedy: remedy.how),
     )
-    return Table(columns, rows)
 
 
 def _sweep(swept: Sequence[Mapping[str, Any]]) -> Table:

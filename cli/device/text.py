@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_seconds, show_share
-from gpuadvise.advisor.telemetry import IDLE_REASON, Process, Telemetry, link_is_idle
+from gpuadvise.advisor.telemetry import IDLE_REASON, Telemetry, link_is_idle
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
@@ -18,7 +19,8 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
-    header,
+    known,
+    table,
 )
 from gpuadvise.cli.device import connections, facts
 from gpuadvise.cli.devices import device_line
@@ -184,8 +186,14 @@ def state(now: Telemetry) -> list[Block]:
     rows = (_fact(now, *row) for row in ROWS)
     blocks: list[Block] = [Heading("Now"), LabelledFacts((*rows, _count(now)))]
     if now.processes:
-        titles = header(">Process", "Kind", ">Memory", "Name")
-        blocks.append(Table(titles, tuple(map(_process, now.processes))))
+        processes = table(
+            now.processes,
+            (">Process", lambda process: str(process.pid)),
+            ("Kind", lambda process: str(process.kind)),
+            (">Memory", lambda process: known(process.memory_bytes, show_bytes, "not known")),
+            ("Name", lambda process: process.name or "not known"),
+        )
+        blocks.append(processes)
     return blocks
 
 
@@ -197,14 +205,7 @@ def _fact(now: Telemetry, label: str, field: str, words: Words) -> Fact:
 def _count(now: Telemetry) -> Fact:
     if now.processes is None:
         return Fact("Processes", _UNKNOWN, now.reasons.get("processes", ""))
-    number = len(now.processes)
-    return Fact("Processes", Cell(plural(number, "process", "processes")))
-
-
-def _process(process: Process) -> tuple[Cell, ...]:
-    used = "not known" if process.memory_bytes is None else show_bytes(process.memory_bytes)
-    texts = (str(process.pid), str(process.kind), used, process.name or "not known")
-    return tuple(map(Cell, texts))
+    return Fact("Processes", Cell(plural(len(now.processes), "process", "processes")))
 
 
 _LIVE = (
@@ -283,23 +284,25 @@ def _address(own: Identity, machine: Machine | None) -> tuple[Fact, ...]:
 
 
 def _list(gpus: Sequence[Gpu]) -> Table:
-    live = any(gpu.telemetry for gpu in gpus)
-    titles = ["GPU", "Name", ">CUDA", "Device file", "PCI id", "UUID"]
-    titles += [f">{title}" for title, _, _ in _LIVE] if live else []
-    return Table(header(*titles), tuple(_listed(gpu, live) for gpu in gpus))
+    def cuda(own: Identity) -> str:
+        unseen = "hidden" if own.visible is False else "not known"
+        return known(own.cuda_index, str, unseen)
+
+    live = _LIVE if any(gpu.telemetry for gpu in gpus) else ()
+    return table(
+        gpus,
+        ("GPU", connections.label),
+        ("Name", lambda gpu: gpu.device.name),
+        (">CUDA", lambda gpu: cuda(gpu.identity)),
+        ("Device file", lambda gpu: known(gpu.identity.minor, "/dev/nvidia{}".format, "")),
+        ("PCI id", lambda gpu: gpu.identity.pci_bus_id or ""),
+        ("UUID", lambda gpu: gpu.identity.uuid or ""),
+        *((f">{title}", partial(_reading, field, show)) for title, field, show in live),
+    )
 
 
-def _listed(gpu: Gpu, live: bool) -> tuple[Cell, ...]:
-    own = gpu.identity
-    unseen = "hidden" if own.visible is False else "not known"
-    cuda = unseen if own.cuda_index is None else str(own.cuda_index)
-    file = "" if own.minor is None else f"/dev/nvidia{own.minor}"
-    address = own.pci_bus_id or "", own.uuid or ""
-    texts = [connections.label(gpu), gpu.device.name, cuda, file, *address]
-    for _, field, show in _LIVE if live else ():
-        value = getattr(gpu.telemetry, field, None)
-        texts.append("not known" if value is None else show(value))
-    return tuple(map(Cell, texts))
+def _reading(field: str, show: Callable[[Any], str], gpu: Gpu) -> str:
+    return known(getattr(gpu.telemetry, field, None), show, "not known")
 
 
 def _comparison(gpus: Sequence[Gpu]) -> Table:

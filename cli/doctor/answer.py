@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.json_records import plain
+from gpuadvise.advisor.json_records import named_fields, plain
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.topology import links_up
@@ -19,9 +19,8 @@ from gpuadvise.cli.blocks import (
     Heading,
     LabelledFacts,
     Line,
-    Table,
     Tone,
-    header,
+    table,
 )
 from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.device.connections import label
@@ -193,35 +192,29 @@ def _count(checks: Sequence[DoctorCheck], status: CheckStatus) -> int:
 
 def _gpu_record(gpu: Gpu, number: int, with_ids: bool) -> dict[str, Any]:
     identity = gpu.identity
-    ids = {"uuid": identity.uuid, "pci_bus_id": identity.pci_bus_id} if with_ids else {}
     return {
         "index": identity.index if identity.index is not None else number,
         "cuda_index": identity.cuda_index,
         "name": gpu.device.name,
-        **ids,
-        **{name: plain(getattr(gpu.telemetry, name, None)) for name in _READINGS},
+        **(named_fields(identity, "uuid pci_bus_id") if with_ids else {}),
+        **named_fields(gpu.telemetry, _READINGS),
     }
 
 
 # What the line of a GPU says of it.
 _READINGS = (
-    "temperature_celsius", "power_watts", "power_limit_watts", "memory_used_bytes",
-    "memory_total_bytes", "gpu_utilisation", "xids",
-)  # fmt: skip
+    "temperature_celsius power_watts power_limit_watts memory_used_bytes memory_total_bytes "
+    "gpu_utilisation xids"
+)
 
 
 def _row(check: DoctorCheck) -> dict[str, Any]:
     finding = check.findings[0] if check.findings else None
-    values = (
-        check.gpu,
-        check.rule.id,
-        str(check.status),
-        str(finding.priority) if finding else None,
-        finding.message if finding else None,
-        finding.advice.action if finding else None,
-        check.reason or None,
-    )
-    return dict(zip(COLUMNS["doctor"], values, strict=True))
+    return {
+        **named_fields(check, "gpu check=rule.id status"),
+        **named_fields(finding, "priority message action=advice.action"),
+        "reason": check.reason or None,
+    }
 
 
 def blocks(
@@ -343,17 +336,17 @@ def _silent(checks: Sequence[DoctorCheck]) -> list[Block]:
 
 
 def _all_checks(checks: Sequence[DoctorCheck], labels: Sequence[str]) -> list[Block]:
-    columns = header(">GPU", "check", "status", Column("reason", prose=True))
-    rows = tuple(
-        (
-            Cell("all" if check.gpu is None else labels[check.gpu]),
-            Cell(check.rule.id),
-            Cell(str(check.status), _TONES[check.status]),
-            Cell(check.reason or (check.findings[0].advice.message if check.findings else "")),
-        )
-        for check in checks
+    def reason(check: DoctorCheck) -> str:
+        return check.reason or (check.findings[0].advice.message if check.findings else "")
+
+    listed = table(
+        checks,
+        (">GPU", lambda check: "all" if check.gpu is None else labels[check.gpu]),
+        ("check", lambda check: check.rule.id),
+        ("status", lambda check: Cell(str(check.status), _TONES[check.status])),
+        (Column("reason", prose=True), reason),
     )
-    return [Heading("Checks"), Table(columns, rows)]
+    return [Heading("Checks"), listed]
 
 
 def software_blocks(software: Software) -> list[Block]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from gpuadvise.advisor.fleet.changes import MachineChange
 from gpuadvise.advisor.fleet.groups import Difference, Group, median_rate
 from gpuadvise.advisor.json_records import named_fields, plain
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gpuadvise.advisor.backends.machine_dumps import Unread
+    from gpuadvise.advisor.fleet.changes import MachineChange
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
     from gpuadvise.cli.render.svg import Picture
     from gpuadvise.rules.fail_on import FailOn

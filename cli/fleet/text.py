@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.fleet.groups import Difference, Group, median_rate
 from gpuadvise.advisor.prose import and_list, capitalized, plural
 from gpuadvise.advisor.quantity import show_bytes, show_hertz, show_rate
-from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, header, left_out
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Line,
+    Table,
+    Tone,
+    cells,
+    header,
+    known,
+    left_out,
+)
 from gpuadvise.rules.fleet_report import FACT_WORDS, MachineVerdict, ecc_words, priority_of
 from gpuadvise.rules.model import Priority
 
@@ -87,24 +99,15 @@ def _cells(
     why = report.why(machine.host, position if position >= 0 else None)
     last = Cell(", ".join(why) if why else str(verdict), _TONES[verdict])
     if position < 0:
-        model = machine.measured or ""
-        return (Cell(machine.host), Cell(""), Cell(model), *(Cell("") for _ in range(6)), last)
+        return cells(machine.host, "", machine.measured or "", *[""] * 6, last)
     gpu = machine.gpus[position]
     number = str(gpu.index) if gpu.mig is None else f"{gpu.index}/{gpu.mig}"
-    bad = Tone.BAD if gpu.ecc_uncorrected else Tone.PLAIN
-    codes = None if gpu.xids is None else ", ".join(map(str, dict.fromkeys(gpu.xids)))
-    xids = "" if codes is None else codes or "none"
-    return (
-        Cell(machine.host),
-        Cell(number),
-        Cell(gpu.model),
-        Cell(machine.driver_version or ""),
-        Cell("" if gpu.temperature_celsius is None else f"{gpu.temperature_celsius} °C"),
-        Cell(_power(gpu)),
-        Cell(ecc_words(gpu), bad),
-        Cell(xids),
-        Cell(_link(gpu)),
-        last,
+    heat = known(gpu.temperature_celsius, "{} °C".format, "")
+    xids = known(gpu.xids, lambda codes: ", ".join(map(str, dict.fromkeys(codes))) or "none", "")
+    ecc = Cell(ecc_words(gpu), Tone.BAD if gpu.ecc_uncorrected else Tone.PLAIN)
+    driver = machine.driver_version or ""
+    return cells(
+        machine.host, number, gpu.model, driver, heat, _power(gpu), ecc, xids, _link(gpu), last
     )
 
 

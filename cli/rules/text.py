@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import HOW
 from gpuadvise.advisor.prose import and_list, plural
-from gpuadvise.cli.blocks import Block, Cell, Column, Drawing, Heading, Line, Table, Tone
+from gpuadvise.cli.blocks import Block, Column, Drawing, Heading, Line, Tone, table
 from gpuadvise.cli.findings import finding_object
 from gpuadvise.cli.rules.listing import summary
 from gpuadvise.rules.deciding import numbers_of
@@ -21,7 +21,6 @@ from gpuadvise.rules.source.model import BeforeAfter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
 
 
 def full(explanation: Explanation) -> dict[str, Any]:
@@ -73,9 +72,6 @@ def _example(shown: Shown) -> dict[str, Any]:
     }
 
 
-_NUMBERS = (Column("value"), Column("number", prose=True), Column("source", prose=True))
-
-
 def rule_blocks(explanation: Explanation) -> Iterator[Block]:
     """Yield one rule: what, why, when, both examples, the numbers that decide, sources."""
     rule = explanation.rule
@@ -89,22 +85,24 @@ def rule_blocks(explanation: Explanation) -> Iterator[Block]:
     yield Line(f"Evidence: {and_list(list(rule.kinds), 'or')}.")
     for fact, how in needs_of(rule, HOW):
         yield Line(f"{fact}: {how}", Tone.FAINT, indent=3)
-    yield Heading("Fires on")
-    yield Drawing(explanation.fires.description)
+    yield from (Heading("Fires on"), Drawing(explanation.fires.description))
     for finding in explanation.fires.findings:
         yield Line(finding.message)
         yield Line(f"Do: {finding.advice.action}")
-    yield Heading("Stays quiet on")
-    yield Drawing(explanation.quiet.description)
+    yield from (Heading("Stays quiet on"), Drawing(explanation.quiet.description))
     if code := code_of(rule.id):
         yield from (Heading("Before"), Drawing(code.before), Heading("After"), Drawing(code.after))
     if numbers := numbers_of(rule):
         yield Heading("Decided by")
-        texts = (
-            (f"{known.value:g}", ", ".join(filter(None, (known.name, known.unit))), known.source)
-            for known in numbers
+        yield table(
+            numbers,
+            ("value", lambda known: f"{known.value:g}"),
+            (
+                Column("number", prose=True),
+                lambda known: ", ".join(filter(None, (known.name, known.unit))),
+            ),
+            (Column("source", prose=True), lambda known: known.source),
         )
-        yield Table(_NUMBERS, tuple(tuple(map(Cell, row)) for row in texts))
     yield Heading("Sources")
     for citation in rule.citations:
         yield Line(f"{citation.document}, {citation.section}: {citation.url}")
