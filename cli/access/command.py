@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer  # noqa: TC002 - Typer reads the signature
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.memory.coalescing import coalesce
 from gpuadvise.advisor.memory.remedies import remedies
 from gpuadvise.advisor.memory.transactions import CachePath
@@ -128,11 +129,5 @@ def _sweep(
 
 
 def _input(words: WarpOptions, case: AccessCase) -> dict[str, Any]:
-    first = case.patterns[0]
-    return {
-        "word": first.element_bytes,
-        "alignment": first.alignment,
-        "starts": list(first.starts),
-        "lanes": list(first.lanes),
-        "pitch": words.pitch,
-    }
+    asked = named_fields(case.patterns[0], "word=element_bytes alignment starts lanes")
+    return {**asked, "pitch": words.pitch}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.facts.bag import OF_MACHINE
 from gpuadvise.advisor.facts.counters import CounterGroup
 from gpuadvise.advisor.facts.limit_words import limit_object, limit_sentence, unit_words
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
@@ -249,52 +250,39 @@ def exit_code(
 
 
 def _result(advised: AdviceReports) -> dict[str, Any]:
-    return {
+    parts = shares(advised.reports, advised.beside)
+    result = {
         "kernels": [
             {
-                "name": report.kernel,
-                "device": report.device.name if report.device else None,
+                **named_fields(report, "name=kernel device=device.name"),
                 "findings": len(report.findings),
                 "not_evaluated": len(report.not_evaluated),
-                "launches": report.launches,
-                "seconds": report.total_seconds,
+                **named_fields(report, "launches seconds=total_seconds"),
                 "share": part,
                 "limit": limit_object(report.limiter),
                 "missing_counters": list(report.missing_counters),
-                "offload": report.offload
-                and {
-                    "host_seconds": report.offload.host_seconds,
-                    "device_seconds": report.offload.device_seconds,
-                    "factor": report.offload.factor,
-                    "break_even_bytes": report.offload.break_even_bytes,
-                },
+                "offload": report.offload and named_fields(report.offload, _OFFLOAD),
                 "shape": shape_object(report.shape),
                 "together": together_object(report),
                 "then": _then_object(report.next_limit),
             }
-            for report, part in zip(
-                advised.reports, shares(advised.reports, advised.beside), strict=True
-            )
+            for report, part in zip(advised.reports, parts, strict=True)
         ],
         **advised.counts,
         "note": order_note(advised.findings),
         "failures": [{"rule": rule, "error": error} for rule, error in advised.failures],
         "not_judged": not_judged.records(not_judged.of_damage((*advised.damage, *advised.unread))),
-    } | (
-        {
-            "profiler_rules": [
-                {
-                    "kernel": kernel,
-                    "rule": rule.name,
-                    "message": rule.message,
-                    "estimated_speedup_percent": rule.estimated_speedup,
-                }
-                for kernel, rule in advised.profiler_rules
-            ]
-        }
-        if advised.with_profiler_rules
-        else {}
-    )
+    }
+    if advised.with_profiler_rules:
+        named = "rule=name message estimated_speedup_percent=estimated_speedup"
+        result["profiler_rules"] = [
+            {"kernel": kernel, **named_fields(rule, named)}
+            for kernel, rule in advised.profiler_rules
+        ]
+    return result
+
+
+_OFFLOAD = "host_seconds device_seconds factor break_even_bytes"
 
 
 def _then_object(then: NextLimit | None) -> dict[str, Any] | None:
@@ -302,10 +290,7 @@ def _then_object(then: NextLimit | None) -> dict[str, Any] | None:
     if then is None:
         return None
     return {
-        "after": then.rule,
-        "limit": then.name,
-        "unit": str(then.unit),
-        "busy": then.busy,
+        **named_fields(then, "after=rule limit=name unit busy"),
         "text": f"{_then_words(then)}.",
     }
 
@@ -334,34 +319,26 @@ def _size(size: tuple[int, int, int] | None) -> str | None:
 
 def finding_row(finding: Finding) -> dict[str, Any]:
     """Return *finding* as one row of CSV or NDJSON."""
-    advice, place = finding.advice, finding.advice.location
     shape = finding.shape or _NO_SHAPE
-    likely, of_run = finding.expectation, finding.expectation_of_run
-    values = (
-        kernel_of(finding),
-        finding.rule.id,
-        str(finding.rule.topic),
-        str(finding.priority),
-        finding.rule.title,
-        finding.message,
-        advice.action,
-        advice.gain.upper_bound if advice.gain else None,
-        advice.gain.kind if advice.gain else None,
-        finding.file,
-        place.line if place else None,
-        finding.rule.citations[0].section,
-        _size(shape.grid),
-        _size(shape.block),
-        str(finding.category),
-        str(finding.confidence),
-        likely.expected if likely else None,
-        likely.low if likely else None,
-        likely.high if likely else None,
-        of_run.expected if of_run else None,
-        finding.bound_of_run,
-        finding.id,
-    )
-    return dict(zip(COLUMNS["advise"], values, strict=True))
+    return {
+        **named_fields(finding, _SAID),
+        "section": finding.rule.citations[0].section,
+        "grid": _size(shape.grid),
+        "block": _size(shape.block),
+        **named_fields(finding, _WON),
+    }
+
+
+_SAID = (
+    "kernel=advice.location.kernel rule=rule.id topic=rule.topic priority title=rule.title message "
+    "action=advice.action gain=advice.gain.upper_bound gain_kind=advice.gain.kind file "
+    "line=advice.location.line"
+)
+_WON = (
+    "category confidence gain_expected=expectation.expected gain_low=expectation.low "
+    "gain_high=expectation.high gain_expected_of_run=expectation_of_run.expected "
+    "gain_of_run=bound_of_run id"
+)
 
 
 # Findings that the short text shows; the guide asks to take them from the top anyway.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.limit_words import limit_sentence
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
@@ -122,9 +123,7 @@ def _row(
         "launches": launches,
         "seconds": seconds,
         "share": share,
-        "sm": entry.figures.sm,
-        "memory": entry.figures.memory,
-        "occupancy": entry.figures.occupancy,
+        **named_fields(entry.figures, "sm memory occupancy"),
         "bound": None if entry.bound is None else str(entry.bound),
         "limit": limit_sentence(report.limiter),
         "faster": _question(entry.faster),
@@ -142,12 +141,9 @@ def _traced_row(kernel: TracedKernel, case: TimelineCase) -> dict[str, Any]:
         notes.append(f"occupancy {show_share(allowed)} is what the launch allows, not measured")
     nothing = {"answer": None, "evidence": UNPROFILED}
     return {
-        "name": kernel.shape.name,
-        "launches": kernel.calls,
-        "seconds": kernel.seconds,
+        **named_fields(kernel, "name=shape.name launches=calls seconds"),
         "share": kernel.total_ns / case.timeline.span_ns if case.timeline.span_ns else None,
-        "sm": None,
-        "memory": None,
+        **named_fields(None, "sm memory"),
         "occupancy": allowed,
         "bound": str(BoundClass.COMMUNICATION) if sends else None,
         "limit": UNPROFILED,
@@ -170,18 +166,13 @@ def _first(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _action(finding: Finding) -> dict[str, Any]:
-    place, of_run, likely = (
-        finding.advice.location, finding.expectation_of_run, finding.expectation,
-    )  # fmt: skip
+    place = finding.advice.location
     return {
-        "rule": finding.rule.id,
-        "priority": str(finding.priority),
+        **named_fields(finding, "rule=rule.id priority"),
         "kernel": None if finding.whole_run else place and place.kernel,
-        "action": finding.advice.action,
-        "expected": likely and likely.expected,
+        **named_fields(finding, "action=advice.action expected=expectation.expected"),
         "upper_bound": finding.bound if finding.advice.gain else None,
-        "expected_of_run": of_run and of_run.expected,
-        "file": finding.file,
+        **named_fields(finding, "expected_of_run=expectation_of_run.expected file"),
         "line": place and place.line,
     }
 

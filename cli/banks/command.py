@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer  # noqa: TC002 - Typer reads the signature
 
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.cli.access.warp import WarpOptions
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.banks.answer import BanksCase, blocks, draw, lanes_and_banks, result
@@ -68,10 +69,5 @@ def command(
 
 
 def _input(case: BanksCase) -> dict[str, Any]:
-    pattern = case.pattern
-    return {
-        "word": pattern.element_bytes,
-        "starts": list(pattern.starts),
-        "lanes": list(pattern.lanes),
-        "bank_size": 8 if case.wide_banks else 4,
-    }
+    asked = named_fields(case.pattern, "word=element_bytes starts lanes")
+    return {**asked, "bank_size": 8 if case.wide_banks else 4}

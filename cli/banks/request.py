@@ -22,6 +22,8 @@ from gpuadvise.cli.banks.answer import BanksCase
 from gpuadvise.cli.options import named, read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.memory.pattern import Pattern
 
@@ -53,24 +55,15 @@ def examined(
 
 
 def _strided(device: Device, words: WarpOptions, extra: int, *, wide: bool) -> BanksCase:
-    element, capability = words.word, device.capability
     if words.indices is not None:
         return _listed(device, words, extra, wide=wide)
-    bare = _elements(words.stride or "1", element)
+    bare = _elements(words.stride or "1", words.word)
+    rows = SharedTile(rows=WARP_SIZE, columns=max(bare, 1), element_bytes=words.word)
 
     def padded(pad: int) -> Pattern:
         return patterns(words._replace(stride=str(bare + pad)))[0]
 
-    pattern = padded(extra)
-    rows = SharedTile(rows=WARP_SIZE, columns=max(bare, 1), element_bytes=element)
-    return BanksCase(
-        device=device,
-        pattern=pattern,
-        conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
-        padding=smallest_padding(padded, capability, eight_byte_banks=wide),
-        swizzle=smallest_swizzle(rows, capability, eight_byte_banks=wide),
-        wide_banks=wide,
-    )
+    return _case(device, rows, padded, extra, wide=wide)
 
 
 def _listed(device: Device, words: WarpOptions, extra: int, *, wide: bool) -> BanksCase:
@@ -93,19 +86,22 @@ def _listed(device: Device, words: WarpOptions, extra: int, *, wide: bool) -> Ba
 def _tiled(
     device: Device, words: WarpOptions, tile: SharedTile, walk: Walk, *, wide: bool
 ) -> BanksCase:
-    capability = device.capability
-
     def padded(pad: int) -> Pattern:
         return active(words, walk_pattern(replace(tile, pad=pad), walk))
 
-    pattern = padded(tile.pad)
+    return replace(_case(device, tile, padded, tile.pad, wide=wide), tile=tile)
+
+
+def _case(
+    device: Device, rows: SharedTile, padded: Callable[[int], Pattern], pad: int, *, wide: bool
+) -> BanksCase:
+    capability, pattern = device.capability, padded(pad)
     return BanksCase(
         device=device,
         pattern=pattern,
         conflicts=bank_conflicts(pattern, capability, eight_byte_banks=wide),
         padding=smallest_padding(padded, capability, eight_byte_banks=wide),
-        swizzle=smallest_swizzle(tile, capability, eight_byte_banks=wide),
-        tile=tile,
+        swizzle=smallest_swizzle(rows, capability, eight_byte_banks=wide),
         wide_banks=wide,
     )
 

@@ -18,6 +18,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.fleet.joined_files import JudgedFile
 from gpuadvise.advisor.fleet.machine import CopyRate, FleetFinding, FleetMachine, fleet_machine
 from gpuadvise.advisor.fleet.timestamps import taken_at
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import capitalized
 
 if TYPE_CHECKING:
@@ -207,13 +208,5 @@ def _answer(content: bytes) -> dict[str, Any] | None:
 
 
 def _findings(check: DoctorCheck) -> Iterator[FleetFinding]:
-    for finding in check.findings:
-        yield FleetFinding(
-            rule=finding.rule.id,
-            title=finding.rule.title,
-            category=str(finding.category),
-            priority=str(finding.priority),
-            message=finding.message,
-            action=finding.advice.action,
-            gpu=check.gpu,
-        )
+    fields = "rule=rule.id title=rule.title category priority message action=advice.action"
+    return (FleetFinding(**named_fields(each, fields), gpu=check.gpu) for each in check.findings)

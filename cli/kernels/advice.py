@@ -82,8 +82,6 @@ class KernelAdvice:
 
     @property
     def _nothing(self) -> str:
-        if not self.judged:
-            return "Nothing was judged: no kernel here says what rules need, such as its registers."
         lacking = f", {len(self.not_evaluated)} lacked evidence" if self.not_evaluated else ""
         return f"No fault found; {plural(self.judged, 'rule')} judged{lacking}."
 

@@ -11,6 +11,7 @@ from gpuadvise.advisor.binaries.kernel_order import ListedKernel, in_order, keye
 from gpuadvise.advisor.binaries.model import Damage, Entry, InstructionMix, Kernel, TritonOptions
 from gpuadvise.advisor.binaries.names import demangle
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import inert, quoted
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
@@ -71,24 +72,15 @@ def _version(version: tuple[int, int] | None) -> tuple[str | None]:
 
 
 def _resident(residency: Residency) -> tuple[Any, ...]:
-    occupancy = residency.occupancy
-    return (
-        residency.block_threads,
-        *_word(residency.block_from),
-        occupancy.blocks_per_sm if occupancy else None,
-        occupancy.warps_per_sm if occupancy else None,
-        occupancy.occupancy if occupancy else None,
-        list(map(str, occupancy.limiters)) if occupancy else None,
-        occupancy.launchable if occupancy else None,
-        residency.reason,
-    )
+    return tuple(named_fields(residency, _RESIDENCY).values())
 
 
 _NO_TRITON = (None,) * len(TritonOptions._fields)
 _RESIDENCY = (
-    "block_threads", "block_from", "blocks_per_sm", "warps_per_sm", "occupancy", "limiters",
-    "launchable", "reason",
-)  # fmt: skip
+    "block_threads block_from blocks_per_sm=occupancy.blocks_per_sm "
+    "warps_per_sm=occupancy.warps_per_sm occupancy=occupancy.occupancy "
+    "limiters=occupancy.limiters launchable=occupancy.launchable reason"
+)
 
 # ``barriers`` are those that a block holds, not the instructions that wait at them.
 _MIX = tuple(
@@ -119,7 +111,7 @@ KERNEL = RowEncoder(
     ),
     same("kernel.", "code_bytes"),
     same("kernel.", "instructions", "fp64_instructions", "linked", "debug", "toolkit"),
-    (RowFields("residency", _RESIDENCY, _resident),),
+    (RowFields("residency", tuple(named_fields(None, _RESIDENCY)), _resident),),
     (
         RowFields("kernel.source", ("source",), _word),
         RowFields("kernel.place", _PLACE, tuple),
@@ -439,21 +431,14 @@ def _refuse_rows(request: KernelsRequest) -> None:
 
 
 def _echo(request: KernelsRequest) -> dict[str, Any]:
+    asked = "list=entries_only functions group_by advise driver_check"
+    gates = "fail_under fail_on_spills max_regs"
     return {
         "files": list(request.files),
         **request.device.asked(),
         "arch": [target.target for target in request.targets],
         "filter": request.pattern.pattern if request.pattern else None,
-        "block": request.block,
-        "dynamic_smem": request.dynamic_smem,
-        "list": request.entries_only,
-        "functions": request.functions,
-        "group_by": request.group_by,
-        "advise": request.advise,
-        "driver_check": request.driver_check,
-        "fail_under": request.fail_under,
-        "fail_on_spills": request.fail_on_spills,
-        "max_regs": request.max_regs,
+        **named_fields(request, f"block dynamic_smem {asked} {gates}"),
     }
 
 

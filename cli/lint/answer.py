@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.source.text import source_text
 from gpuadvise.cli import not_judged
@@ -174,12 +175,13 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
 def _row(seen: Diagnostic) -> dict[str, Any]:
     from gpuadvise.rules.report import finding_id
 
-    values = (
-        seen.file, seen.where.line, seen.where.column, seen.rule, str(_priority(seen)),
-        seen.kernel, seen.message, seen.action, bool(seen.edits),
-        finding_id(rule_of(seen.rule).id, seen.file, seen.kernel),
-    )  # fmt: skip
-    return dict(zip(COLUMNS["lint"], values, strict=True))
+    return {
+        **named_fields(seen, "file line=where.line column=where.column rule"),
+        "priority": str(_priority(seen)),
+        **named_fields(seen, "kernel message action"),
+        "fixable": bool(seen.edits),
+        "id": finding_id(rule_of(seen.rule).id, seen.file, seen.kernel),
+    }
 
 
 def _result(read: Sequence[SourceFile], seen: Sequence[Diagnostic]) -> dict[str, Any]:

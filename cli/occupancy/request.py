@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.occupancy.case import LaunchRequest
 from gpuadvise.advisor.occupancy.launch import CachePreference, Launch
 from gpuadvise.advisor.values import LARGEST_LAUNCH
@@ -149,19 +150,14 @@ def flat(row: Mapping[str, Any]) -> dict[str, Any]:
 def echo(request: LaunchRequest) -> dict[str, Any]:
     """Return the question as it was understood, for ``input``."""
     launch = request.launch
+    memory = "smem=static_shared dynamic_smem=dynamic_shared smem_per_thread=dynamic_per_thread"
+    grid = "barriers cluster=cluster_dim nonportable_cluster grid=grid_dim"
     return {
         "regs": launch.registers,
         "block": list(launch.block_dim or (launch.threads, 1, 1)),
-        "smem": launch.static_shared,
-        "dynamic_smem": launch.dynamic_shared,
-        "smem_per_thread": launch.dynamic_per_thread,
-        "barriers": launch.barriers,
-        "cluster": list(launch.cluster_dim),
-        "nonportable_cluster": launch.nonportable_cluster,
-        "grid": list(launch.grid_dim) if launch.grid_dim else None,
+        **named_fields(launch, f"{memory} {grid}"),
         "elements": request.elements,
-        "carveout": launch.carveout,
-        "cache": launch.cache,
+        **named_fields(launch, "carveout cache"),
         "launch_bounds": [launch.max_threads, request.min_blocks] if launch.max_threads else None,
         "no_opt_in": not launch.optin,
     }

@@ -42,7 +42,7 @@ _ROOM_FOR_PROSE = 30
 # Fewer characters than this break most names of kernels into three lines or more.
 _ROOM_FOR_NAMES = 40
 _GAP = 2  # between columns
-_LEAST_NAME = 20  # a name that is folded more often is hard to read
+
 
 # COLUMNS=0 would leave nothing of an answer.
 _NARROWEST = 20

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.advisor.roofline_placement import Placed, Roofs, Workload, placed
 from gpuadvise.cli import not_judged
@@ -97,7 +98,7 @@ def command(
     return Answer(
         command="roofline",
         device=device_block(choice.device),
-        input=_input(kernels[0]),
+        input=named_fields(kernels[0].workload, "flops bytes dtype=number_type seconds"),
         result=result(choice.device, kernels) | {"not_judged": not_judged.records(left)},
         rows=list(map(row, kernels)),
         blocks=lambda: _blocks(choice.device, kernels, given, show=show),
@@ -171,13 +172,3 @@ def _pictures(device: Device, kernels: list[Placed]) -> list[Picture]:
     from gpuadvise.cli.roofline.chart import picture
 
     return [picture(kernels, f"Roofline of {device.name}")]
-
-
-def _input(kernel: Placed) -> dict[str, Any]:
-    work = kernel.workload
-    return {
-        "flops": work.flops,
-        "bytes": work.bytes,
-        "dtype": str(work.number_type),
-        "seconds": work.seconds,
-    }
