@@ -70,12 +70,6 @@ def schema_of(command: str) -> dict[str, Any]:
     }
 
 
-def columns_of(command: str) -> tuple[str, ...]:
-    """Return the columns of CSV that each answer of *command* has, in their order."""
-    row = declaration_of(command).rows[0]
-    return row.COLUMNS or tuple(name for name, _, absent in fields_of(row) if not absent)
-
-
 def shared_schema() -> dict[str, Any]:
     """Return the schema of what all answers share: the envelope, findings, the GPU."""
     records = [kind for kind in vars(common).values() if _is_record(kind) and kind is not Record]

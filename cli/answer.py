@@ -19,7 +19,7 @@ class Answer(NamedTuple):
     """What a command found.
 
     ``result`` is the JSON contract; ``rows`` are what CSV and NDJSON list (``None``: the
-    result is the only row), ``columns`` the header of CSV when there are none; ``blocks``
+    result is the only row), ``columns`` makes the header of CSV when there are none; ``blocks``
     builds the text when a person reads it, ``pictures`` what a page shows above it; ``documents`` holds formats that only this
     command offers, such as ``sarif``, by name, whole or in pieces.
     """
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
     result: Mapping[str, Any]
     blocks: Callable[[], Sequence[Block]]
     rows: Sequence[Mapping[str, Any]] | None = None
-    columns: Sequence[str] = ()
+    columns: Callable[[], Sequence[str]] = tuple
     findings: Sequence[Mapping[str, Any]] = ()
     not_evaluated: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()  # for stderr

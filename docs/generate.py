@@ -13,7 +13,6 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 import tomllib
 from inspect import cleandoc
 from pathlib import Path
@@ -26,7 +25,7 @@ from gpuadvise.advisor.facts.bag import HOW, SUPPLY, Facts
 from gpuadvise.advisor.quantity import show_number
 from gpuadvise.advisor.xids import XidKind, kind_of, meaning_of
 from gpuadvise.api.json_schema import COMMANDS as SCHEMA_COMMANDS
-from gpuadvise.api.json_schema import columns_of, declaration_of, schema_of, shared_schema
+from gpuadvise.api.json_schema import schema_of, shared_schema
 from gpuadvise.cli.app import COMMANDS
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.explain.error_texts import error_texts
@@ -93,7 +92,7 @@ def main() -> None:
     for page in DOCS.glob("*.md"):
         page.write_text(with_written_parts(page), encoding="utf-8", newline="\n")
     SITE.write_text(with_written_parts(SITE), encoding="utf-8", newline="\n")
-    (SCHEMAS.parent / "columns.py").write_text(columns_file(), encoding="utf-8")
+
     for name, text in schema_files().items():
         (SCHEMAS / name).write_text(text, encoding="utf-8", newline="\n")
     for path, text in shared_files().items():
@@ -207,21 +206,6 @@ def schema_files() -> dict[str, str]:
     """Return the text of every JSON Schema by its file name, as ``api/answers`` declares the answers."""
     schemas = {name: schema_of(name) for name in SCHEMA_COMMANDS} | {"common": shared_schema()}
     return {f"{name}.json": _in_lines(schema) + "\n" for name, schema in schemas.items()}
-
-
-def columns_file() -> str:
-    """Return ``cli/columns.py``: the columns of CSV, as ``api/answers`` declares them."""
-    rows = []
-    for name in SCHEMA_COMMANDS:
-        if len(declaration_of(name).rows) == 1:
-            names = textwrap.wrap(", ".join(f'"{column}"' for column in columns_of(name)), 92)
-            rows.append("\n        ".join([f'    "{name}": (', *names]) + ",\n    ),\n")
-    return (
-        '"""The columns of CSV by command, with a line of one kind: written by ``docs/generate.py`` from '
-        '``api/answers``."""\n\nfrom __future__ import annotations\n\nCOLUMNS = {\n'
-        + "".join(rows)
-        + "}  # fmt: skip\n"
-    )
 
 
 def _in_lines(value: object, depth: int = 0) -> str:

@@ -67,7 +67,7 @@ class AnswerDeclaration:
     """The JSON answer of a command: its *input*, and the records that its result may be.
 
     *named* are definitions of its schema that others may refer to, by their names. *rows* are what a line of
-    CSV and NDJSON may be, where that is not the result; ``cli/columns.py`` has the columns of the first.
+    CSV and NDJSON may be, where that is not the result; where there is one kind, its required fields are the columns.
     """
 
     command: str

@@ -20,10 +20,10 @@ from gpuadvise.advisor.short_names import shortened
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Heading, Line, Tone, left_out
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
+from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.coverage import Coverage, coverage_of, nothing_found, wanted_profile
 from gpuadvise.rules.expectation import Expectation, exponents_of
 from gpuadvise.rules.judge import count_at_or_above, met_note, shares
@@ -139,7 +139,7 @@ def answer(
         input=inputs,
         result=_result(advised),
         rows=[finding_row(finding) for finding in advised.findings[: advised.most(None)]],
-        columns=COLUMNS["advise"],
+        columns=lambda: columns_of("advise"),
         findings=_told_once(advised, findings),
         not_evaluated=list(advised.coverage.lacking),
         blocks=lambda: tuple(blocks(advised)),

@@ -11,10 +11,10 @@ from gpuadvise.advisor.description.files import BadLine
 from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.cli.advise.answer import exit_code, finding_row
 from gpuadvise.cli.advise.gather import GatheredEvidence
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.emit import note, stream
 from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.render import rows
+from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.guide import RULES
 from gpuadvise.rules.judge import Judge, can_meet, ranked, threshold_unreachable
 
@@ -57,7 +57,7 @@ class _Tally:
 def streamed(evidence: GatheredEvidence, judge: Judge, limit: FailOn | None, form: str) -> Exit:
     """Print one row per finding; return the most serious exit code of any kernel."""
     tally = _Tally()
-    head = rows.header(COLUMNS["advise"], form)
+    head = rows.header(columns_of("advise"), form)
     with _judged_kernels(evidence, RowJudge(judge, limit, form)) as kernels:
         stream(_texts(kernels, head, tally))
     note(*evidence.notes)

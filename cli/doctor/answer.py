@@ -22,10 +22,10 @@ from gpuadvise.cli.blocks import (
     Tone,
     table,
 )
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.device.connections import label
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object
+from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.machine_checks import CheckStatus, DoctorCheck
 from gpuadvise.rules.model import Priority
 
@@ -93,7 +93,7 @@ def answer(
         input=inputs,
         result=result,
         rows=[_row(check) for check in checks],
-        columns=COLUMNS["doctor"],
+        columns=lambda: columns_of("doctor"),
         findings=[finding_object(finding) for finding in findings],
         blocks=lambda: blocks(machine, software, checks, full=full),
         documents={"github": lambda: workflow_commands(machine, checks)},

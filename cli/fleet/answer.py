@@ -10,7 +10,6 @@ from gpuadvise.advisor.json_records import named_fields, plain
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.rules.fleet_report import (
@@ -33,9 +32,17 @@ if TYPE_CHECKING:
     from gpuadvise.rules.fleet_report import Fault, FleetReport
 
 _IDS = ("uuid", "pci_bus_id")
-_READ = tuple(
-    name for name in COLUMNS["fleet"] if name not in ("host", "gpu", "driver", "verdict", "reasons")
-)
+_COLUMNS = (
+    "host", "gpu", "model", "driver", "temperature_celsius", "power_watts", "power_limit_watts",
+    "ecc_enabled", "ecc_corrected", "ecc_uncorrected", "xids", "pcie_generation",
+    "pcie_generation_max", "pcie_lanes", "pcie_lanes_max", "nvlinks", "nvlinks_up", "verdict",
+    "reasons", "mig", "memory_used_bytes", "memory_total_bytes", "gpu_utilisation",
+    "persistence_mode", "compute_mode", "sm_clock_max_hz", "memory_clock_max_hz",
+    "ecc_corrected_lifetime", "ecc_uncorrected_lifetime", "rows_remapped_corrected",
+    "rows_remapped_uncorrected", "pages_retired_single_bit", "pages_retired_double_bit",
+)  # fmt: skip
+_OF_THE_MACHINE = ("host", "gpu", "driver", "verdict", "reasons")
+_READ = tuple(name for name in _COLUMNS if name not in _OF_THE_MACHINE)
 _DIGITS = 12
 _NO_READING = "No reading of its GPUs is there, so errors, heat and power were not judged."
 
@@ -81,7 +88,7 @@ def answer(
         input=inputs,
         result=_result(report, left, with_ids=with_ids),
         rows=_rows(report, with_ids=with_ids),
-        columns=(*COLUMNS["fleet"], *(_IDS if with_ids else ())),
+        columns=lambda: (*_COLUMNS, *(_IDS if with_ids else ())),
         blocks=lambda: text.blocks(report, len(unread_files), full=full),
         documents={"prometheus": lambda: prometheus.exposition(report, len(unread_files))},
         notes=not_judged.notes(left),
@@ -214,7 +221,7 @@ def _fault(fault: Fault) -> dict[str, Any]:
 
 
 def _rows(report: FleetReport, *, with_ids: bool) -> list[dict[str, Any]]:
-    columns = (*COLUMNS["fleet"], *(_IDS if with_ids else ()))
+    columns = (*_COLUMNS, *(_IDS if with_ids else ()))
     rows = []
     for machine in report.machines:
         told = {"host": machine.host, "driver": machine.driver_version}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gpuadvise.advisor.evidence.code import kernel_facts
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Block, Heading, Line, Tone
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.findings import finding_object
+from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.coverage import not_evaluated_objects
 from gpuadvise.rules.engine import run
 from gpuadvise.rules.guide import RULES
@@ -48,7 +48,7 @@ class KernelAdvice:
 
     def columns(self) -> tuple[str, ...]:
         """Return the header of those rows."""
-        return COLUMNS["advise"]
+        return columns_of("advise")
 
     def documents(self) -> dict[str, Callable[[], str]]:
         """Return the findings as annotations, as SARIF and for GitLab, each with its file."""

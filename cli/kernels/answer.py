@@ -402,7 +402,7 @@ def _answer(
         not_evaluated=listing.advised.not_evaluated if listing.advised else (),
         notes=(*(choice.notes if choice else ()), *notes(request, choice, gatherer), *gate.notes()),
         rows=listing.advised.rows() if listing.advised else None,
-        columns=listing.advised.columns() if listing.advised else (),
+        columns=listing.advised.columns if listing.advised else tuple,
         documents={
             Format.JSON: lambda: _json(answer, name, listing),
             **(listing.advised.documents() if listing.advised else {}),

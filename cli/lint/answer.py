@@ -14,8 +14,8 @@ from gpuadvise.advisor.source.text import source_text
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Drawing, Line, Tone
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.model import Confidence, Priority
 
@@ -52,7 +52,7 @@ def answer(
         input=inputs,
         result={**_result(read, seen), "not_judged": not_judged.records(left)},
         rows=[_row(diagnostic) for diagnostic in seen],
-        columns=COLUMNS["lint"],
+        columns=lambda: columns_of("lint"),
         findings=findings,
         blocks=lambda: tuple(_blocks(read, seen, whole=not left)),
         notes=(*notes, *said(left)),

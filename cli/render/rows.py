@@ -10,7 +10,7 @@ from gpuadvise.cli.formats import Format
 from gpuadvise.cli.render.json import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.cli.answer import Answer
 
@@ -27,11 +27,11 @@ def of(answer: Answer) -> Iterable[Mapping[str, Any]]:
 
 
 def render(
-    rows: Iterable[Mapping[str, Any]], name: str, columns: Sequence[str] = ()
+    rows: Iterable[Mapping[str, Any]], name: str, columns: Callable[[], Sequence[str]] = tuple
 ) -> Iterator[str]:
     """Yield the lines of *rows* as ``csv`` (with a header) or ``ndjson``.
 
-    The header is that of the first row, or *columns* where there is none.
+    The header is that of the first row, or what *columns* makes where there is none.
     """
     if name == Format.NDJSON:
         yield from (compact(with_objects(row)) + "\n" for row in rows)
@@ -70,7 +70,7 @@ def lines(rows: Iterable[Mapping[str, Any]], name: str) -> str:
     return "".join(written)
 
 
-def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+def _csv(rows: Iterable[Mapping[str, Any]], columns: Callable[[], Sequence[str]]) -> Iterator[str]:
     import csv
 
     lines = Lines()
@@ -83,8 +83,8 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[
         writer.writerow([cell(row.get(column)) for column in header])
         yield from lines
         lines.clear()
-    if header is None and columns:
-        yield ",".join(columns) + "\n"
+    if header is None and (names := columns()):
+        yield ",".join(names) + "\n"
 
 
 def cell(value: Any) -> Any:

@@ -20,6 +20,21 @@ def text_of(name: str) -> str:
     return (files(__name__) / f"{name}.json").read_text(encoding="utf-8")
 
 
+def _schema(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return schema *name*, and the definitions that it refers to, shared ones included."""
+    import json
+
+    schema, common = json.loads(text_of(name)), json.loads(text_of("common"))
+    return schema, {**common["$defs"], **schema.get("$defs", {})}
+
+
+def columns_of(name: str) -> tuple[str, ...]:
+    """Return the columns that each line of CSV of command *name* has, in their order."""
+    _, definitions = _schema(name)
+    (row,) = definitions["row"]["anyOf"]
+    return tuple(definitions.get(row.get("$ref", "").rpartition("/")[2], row)["required"])
+
+
 def fields_of(name: str) -> list[tuple[str, str]]:
     """Return the fields in ``result`` of command *name* as ``--get`` takes them, and what each is.
 
@@ -27,12 +42,9 @@ def fields_of(name: str) -> list[tuple[str, str]]:
     """
     if name not in names():
         return []
-    import json
-
-    schema, common = json.loads(text_of(name)), json.loads(text_of("common"))
-    defs = {**common["$defs"], **schema.get("$defs", {})}
+    schema, definitions = _schema(name)
     described: dict[tuple[str, ...], str] = {}
-    for parts, text in _paths(schema["properties"]["result"], defs, (), ()):
+    for parts, text in _paths(schema["properties"]["result"], definitions, (), ()):
         described[parts] = described.get(parts) or text
     return [(".".join(parts), text.partition("\n")[0]) for parts, text in described.items()]
 

@@ -12,9 +12,9 @@ from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.gpus import likely_gpus
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
+from gpuadvise.cli.schemas import columns_of
 from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks, text
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def answer(
             "operators": None if listed is None else operators.record(listed, device, kept),
         },
         rows=kernels,
-        columns=COLUMNS["timeline"],
+        columns=lambda: columns_of("timeline"),
         blocks=lambda: text.blocks(
             cases,
             top=_TEXT_LISTS if request.limit is None else request.limit,

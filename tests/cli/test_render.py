@@ -137,7 +137,7 @@ def test_an_empty_list_of_rows_is_an_empty_file(capsys) -> None:
 
 
 def test_an_empty_list_of_rows_has_the_header_of_known_columns(capsys) -> None:
-    empty = Answer("x", None, {}, {}, lambda: (), rows=(), columns=("a", "b"))
+    empty = Answer("x", None, {}, {}, lambda: (), rows=(), columns=lambda: ("a", "b"))
     emit.emit(empty, Output(format="csv"))
     emit.emit(empty, Output(format="ndjson"))
     emit.emit(empty._replace(rows=[{"c": 1}]), Output(format="csv"))

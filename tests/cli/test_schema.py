@@ -13,8 +13,8 @@ from gpuadvise.advisor.binaries.model import Source
 from gpuadvise.api.json_schema import COMMANDS as COMMANDS_WITH_ANSWERS
 from gpuadvise.api.json_schema import declaration_of, fields_of
 from gpuadvise.cli.app import COMMANDS
-from gpuadvise.cli.columns import COLUMNS
 from gpuadvise.cli.schema import bundled, names
+from gpuadvise.cli.schemas import columns_of
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -106,8 +106,10 @@ def test_recorded_rows_are_the_declared_ones(name: str, cli, monkeypatch) -> Non
         if words[-1] == "csv":
             head = next(csv.reader(ran.out.splitlines()))
             assert any(row.issuperset(head) for row in known), line
-            if name in COLUMNS:
-                assert tuple(head[: len(COLUMNS[name])]) == COLUMNS[name], line
+            rows = declaration_of(name).rows
+            if len(rows) == 1:
+                columns = rows[0].COLUMNS or columns_of(name)
+                assert tuple(head[: len(columns)]) == columns, line
         else:
             for row in ran.out.splitlines():
                 judge.validate(json.loads(row))

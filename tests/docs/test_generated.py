@@ -85,12 +85,6 @@ def test_a_schema_is_what_its_declaration_makes(name: str) -> None:
     assert text == SCHEMAS[name], "run python docs/generate.py and read the diff"
 
 
-def test_the_columns_are_those_of_the_declared_rows() -> None:
-    path = generate.SCHEMAS.parent / "columns.py"
-    text = path.read_text(encoding="utf-8")
-    assert text == generate.columns_file(), "run python docs/generate.py and read the diff"
-
-
 @pytest.mark.parametrize("number", generate.SECTIONS)
 def test_a_section_of_the_guide_has_rules_or_a_reason(number: str) -> None:
     known = {rule.id for rule in RULES}
