@@ -15,7 +15,7 @@ from gpuadvise.cli.exits import Exit
 from gpuadvise.cli.parameters import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping
+    from collections.abc import Callable, Iterable, MutableMapping
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 EXAMPLES = """\
@@ -25,7 +25,7 @@ EXAMPLES = """\
 
 
 def command(
-    shell: Annotated[str, argument("SHELL", ", ".join(SHELLS), complete=shell_names)],
+    shell: Annotated[str, argument("SHELL", ", ".join(SHELLS), complete=words(*SHELLS))],
 ) -> Exit:
     """Print the completion script of SHELL."""
     from gpuadvise.cli.typer_private import completion_script
@@ -39,11 +39,7 @@ def command(
 
 def words(*accepted: str) -> Callable[[str], list[str]]:
     """Return what offers the words of a closed set."""
-
-    def offered(incomplete: str) -> list[str]:
-        return _beginning(incomplete, list(accepted))
-
-    return offered
+    return lambda incomplete: _beginning(incomplete, accepted)
 
 
 def gpu_ids(incomplete: str) -> list[str]:
@@ -69,7 +65,7 @@ def capabilities(incomplete: str) -> list[str]:
     """Return the compute capabilities that begin with *incomplete*."""
     from gpuadvise.advisor.catalogue import known_capabilities
 
-    return _beginning(incomplete, list(map(str, known_capabilities())))
+    return _beginning(incomplete, map(str, known_capabilities()))
 
 
 def targets(incomplete: str) -> list[str]:
@@ -88,10 +84,9 @@ def number_types(incomplete: str) -> list[str]:
     return _continuing(incomplete, [*plain, *(f"{name}{TENSOR}" for name in plain)])
 
 
-def links(incomplete: str) -> list[str]:
-    """Return the slots of PCI Express that begin with *incomplete*, as ``4x8``."""
-    slots = [f"{generation}x{lanes}" for generation in range(1, 7) for lanes in (1, 2, 4, 8, 16)]
-    return _beginning(incomplete, slots)
+links = words(
+    *(f"{generation}x{lanes}" for generation in range(1, 7) for lanes in (1, 2, 4, 8, 16))
+)
 
 
 def formats(ctx: Any, incomplete: str) -> list[str]:
@@ -99,10 +94,8 @@ def formats(ctx: Any, incomplete: str) -> list[str]:
     from re import findall
 
     help_text = next(str(vars(p)["help"]) for p in ctx.command.params if p.name == "format")
-    return _beginning(
-        incomplete,
-        [word for word in findall("[a-z]+", help_text.partition("(")[0]) if word != "or"],
-    )
+    named = findall("[a-z]+", help_text.partition("(")[0])
+    return _beginning(incomplete, (word for word in named if word != "or"))
 
 
 def fields(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
@@ -116,9 +109,8 @@ def fields(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
 def command_names(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return the commands that begin with *incomplete*, and what they answer."""
     root = ctx.find_root()
-    return [
-        (str(item.value), item.help or "") for item in root.command.shell_complete(root, incomplete)
-    ]
+    offered = root.command.shell_complete(root, incomplete)
+    return [(str(item.value), item.help or "") for item in offered]
 
 
 def term_names(incomplete: str) -> list[str]:
@@ -133,11 +125,6 @@ def schema_names(incomplete: str) -> list[str]:
     from gpuadvise.cli.schemas import names
 
     return _beginning(incomplete, names())
-
-
-def shell_names(incomplete: str) -> list[str]:
-    """Return the shells that begin with *incomplete*."""
-    return _beginning(incomplete, list(SHELLS))
 
 
 def rule_ids(incomplete: str) -> list[str]:
@@ -162,7 +149,7 @@ def priorities(incomplete: str) -> list[str]:
     return _beginning(incomplete, [*Priority, *of_one])
 
 
-def _beginning(incomplete: str, words: list[str]) -> list[str]:
+def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.fleet.changes import MachineChange
     from gpuadvise.advisor.fleet.groups import Difference
-    from gpuadvise.advisor.fleet.machine import FleetGpu
+    from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
 
 Labels = dict[str, str]
 
@@ -73,46 +73,39 @@ def exposition(report: FleetReport, unread_files: int) -> Iterator[str]:
     about = "1 healthy, 0 to look at; absent where not judged."
     yield from _family("gpu_healthy", about, _health(report))
     for metric in _OF_A_GPU:
-        yield from _family(
-            metric.name,
-            metric.help,
-            (
-                ({"host": machine.host, **_gpu_labels(gpu)}, value)
-                for machine in report.machines
-                for gpu in machine.gpus
-                if (value := metric.value(gpu)) is not None
-            ),
-        )
+        values = ((labels, metric.value(gpu)) for _, _, gpu, labels in _gpus(report))
+        known = ((labels, value) for labels, value in values if value is not None)
+        yield from _family(metric.name, metric.help, known)
     yield from _family("gpu_finding", "1 for each finding of a check.", _findings(report))
     about = "1 where a GPU or machine differs from its group."
     yield from _family("gpu_differs", about, _facts(report, report.differences))
     about = "1 where a GPU or machine became worse since it was saved first."
     yield from _family("gpu_worse", about, _facts(report, report.changes))
-    yield from _family(
-        "machine_copy_bytes_per_second",
-        "Measured rate of pinned copies.",
-        (
-            ({"host": machine.host, "direction": copy.direction}, copy.rate)
-            for machine in report.machines
-            for copy in machine.copies
-        ),
+    copies = (
+        ({"host": machine.host, "direction": copy.direction}, copy.rate)
+        for machine in report.machines
+        for copy in machine.copies
     )
+    yield from _family("machine_copy_bytes_per_second", "Measured rate of pinned copies.", copies)
+
+
+def _gpus(report: FleetReport) -> Iterator[tuple[FleetMachine, int, FleetGpu, Labels]]:
+    """Yield each GPU, its place in its machine, and the labels that name it."""
+    for machine in report.machines:
+        for position, gpu in enumerate(machine.gpus):
+            yield machine, position, gpu, {"host": machine.host, **_gpu_labels(gpu)}
 
 
 def _infos(report: FleetReport) -> Iterator[tuple[Labels, int]]:
-    for machine in report.machines:
-        for gpu in machine.gpus:
-            labels = {"host": machine.host, **_gpu_labels(gpu), "model": gpu.model}
-            yield {**labels, "driver": machine.driver_version or ""}, 1
+    for machine, _, gpu, labels in _gpus(report):
+        yield {**labels, "model": gpu.model, "driver": machine.driver_version or ""}, 1
 
 
 def _health(report: FleetReport) -> Iterator[tuple[Labels, int]]:
-    for machine in report.machines:
-        for position, gpu in enumerate(machine.gpus):
-            verdict = report.gpu_verdict(machine, position)
-            if verdict is not MachineVerdict.UNKNOWN:
-                labels = {"host": machine.host, **_gpu_labels(gpu)}
-                yield labels, int(verdict is MachineVerdict.HEALTHY)
+    for machine, position, _, labels in _gpus(report):
+        verdict = report.gpu_verdict(machine, position)
+        if verdict is not MachineVerdict.UNKNOWN:
+            yield labels, int(verdict is MachineVerdict.HEALTHY)
 
 
 def _findings(report: FleetReport) -> Iterator[tuple[Labels, int]]:

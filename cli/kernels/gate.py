@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.kernel_limits import KernelLimit
 
 _NAMED = 3
+_LACKING = {
+    "--fail-under": "no kernel's occupancy",
+    "--fail-on-spills": "no kernel's spills",
+    "--max-regs": "no kernel's registers",
+    "limits": "no pattern matches a kernel, or nothing",
+}
 Key = tuple[str, str | None]  # name and target: a library moves between wheels
 
 
@@ -40,15 +47,10 @@ class KernelGate:
     exceptions: Sequence[KernelLimit] = ()
     spills: bool = False
     baseline: Mapping[Key, BaselineKernel] = field(default_factory=dict)
-    low: list[str] = field(default_factory=list)
-    spilling: list[str] = field(default_factory=list)
-    large: list[str] = field(default_factory=list)  # take more registers than all may
+    beyond: dict[str, list[str]] = field(default_factory=dict)  # kernels by the option they fail
     over: dict[str, list[str]] = field(default_factory=dict)  # kernels over limits of their own
-    limited: int = 0  # kernels that some limit is about
-    tell_registers: int = 0
+    compared: Counter[str] = field(default_factory=Counter)  # kernels that tell what an option asks
     accepted: dict[str, str] = field(default_factory=dict)  # kernels by the reason in the settings
-    occupancies: int = 0  # kernels whose occupancy is known
-    tell_spills: int = 0  # kernels whose spills are known, or bounded
     without_registers: list[str] = field(default_factory=list)  # compiled code that says nothing
     excused: list[str] = field(default_factory=list)  # kernels that were as bad in the baseline
     inputs: Sequence[str] = ()  # files and folders as they were named
@@ -57,8 +59,19 @@ class KernelGate:
     @property
     def set(self) -> bool:
         """Whether there is a threshold at all."""
-        thresholds = self.least is not None or self.most_registers is not None
-        return thresholds or self.spills or bool(self.limits)
+        return bool(self._thresholds or self.limits)
+
+    @property
+    def _thresholds(self) -> dict[str, str]:
+        """What kernels are that fail each option, in words."""
+        words = {}
+        if self.least is not None:
+            words["--fail-under"] = f"below --fail-under {show_share(self.least)}"
+        if self.spills:
+            words["--fail-on-spills"] = "spilling (--fail-on-spills)"
+        if self.most_registers is not None:
+            words["--max-regs"] = f"above --max-regs {self.most_registers}"
+        return words
 
     def see(self, listed: ListedKernel) -> None:
         """Judge one kernel; a baseline excuses what it says is as bad."""
@@ -66,10 +79,16 @@ class KernelGate:
         share = 0.0 if listed.residency.stuck else listed.residency.share
         if kernel.registers is None and kernel.entry and kernel.source is not Source.PTX:
             self.without_registers.append(kernel.name)  # an empty cell of a page
+
+        def hold(option: str, what: str, *, over: bool, worse: bool = True) -> None:
+            self.compared[option] += 1
+            if over and not worse:
+                self.excused.append(kernel.name)
+            elif over and not self._excepted(listed, what, share):
+                self.beyond.setdefault(option, []).append(kernel.name)
+
         if self.most_registers is not None and kernel.registers is not None:
-            self.tell_registers += 1
-            if kernel.registers > self.most_registers and not self._excepted(listed, "regs", share):
-                self.large.append(kernel.name)
+            hold("--max-regs", "regs", over=kernel.registers > self.most_registers)
         if self.limits:
             self._hold_to_limits(listed, share)
         judged = (self.least is None or share is not None) and (
@@ -78,24 +97,18 @@ class KernelGate:
         named = self._input_of(kernel.place.path)
         self.judged[named] = self.judged.get(named, False) or judged
         if self.least is not None and share is not None:
-            self.occupancies += 1
             before = known.occupancy if known else None
-            if share < self.least:
-                worse = before is None or share < before
-                if not worse or not self._excepted(listed, "occupancy", share):
-                    (self.low if worse else self.excused).append(kernel.name)
+            worse = before is None or share < before
+            hold("--fail-under", "occupancy", over=share < self.least, worse=worse)
         if self.spills and kernel.spill_stores is not None:
-            self.tell_spills += 1
-            if listed.spilled:
-                worse = listed.spilled > ((known.spilled or 0) if known else 0)
-                if not worse or not self._excepted(listed, "spills", share):
-                    (self.spilling if worse else self.excused).append(kernel.name)
+            worse = listed.spilled > ((known.spilled or 0) if known else 0)
+            hold("--fail-on-spills", "spills", over=listed.spilled > 0, worse=worse)
 
     def _hold_to_limits(self, listed: ListedKernel, share: float | None) -> None:
         """Judge one kernel by the limits of the settings that are about it."""
         names = _names(listed)
         about = [limit for limit in self.limits if limit.matches(names)]
-        self.limited += bool(about)
+        self.compared["limits"] += bool(about)
         for limit in about:
             for what, is_over, said in _measured(limit, listed, share):
                 if is_over is None:
@@ -160,32 +173,17 @@ class KernelGate:
         return failures
 
     def _failures(self) -> Iterator[str]:
-        if self.low and self.least is not None:
-            count = plural(len(self.low), "kernel")
-            yield f"{count} below --fail-under {show_share(self.least)}: {_some(self.low)}."
-        if self.spilling:
-            count = plural(len(self.spilling), "kernel")
-            yield f"{count} spilling (--fail-on-spills): {_some(self.spilling)}."
-        if self.large:
-            count = plural(len(self.large), "kernel")
-            yield f"{count} above --max-regs {self.most_registers}: {_some(self.large)}."
+        for option, said in self._thresholds.items():
+            if names := self.beyond.get(option):
+                yield f"{plural(len(names), 'kernel')} {said}: {_some(names)}."
         for said, names in self.over.items():
             yield f"{plural(len(names), 'kernel')} over the limits, {inert(said)}: {_some(names)}."
 
     def _refuse_uncompared(self, nothing: str | None) -> None:
         """Raise BadInput where no kernel had the figure that a threshold is about."""
-        for option, wanted, compared, lacking in (
-            ("--fail-under", self.least is not None, self.occupancies, "no kernel's occupancy"),
-            ("--fail-on-spills", self.spills, self.tell_spills, "no kernel's spills"),
-            (
-                "--max-regs",
-                self.most_registers is not None,
-                self.tell_registers,
-                "no kernel's registers",
-            ),
-            ("limits", bool(self.limits), self.limited, "no pattern matches a kernel, or nothing"),
-        ):
-            if wanted and not compared:
+        for option, lacking in _LACKING.items():
+            wanted = self.limits if option == "limits" else option in self._thresholds
+            if wanted and not self.compared[option]:
                 why = (
                     nothing or f"{lacking} can be told from these files (PTX has no registers yet)."
                 )
