@@ -33,19 +33,28 @@ def named_fields(item: object, names: str) -> dict[str, Any]:
     ``calls`` is the attribute of that name, ``source=kind.source`` one that has another name or stands
     deeper; it is None where what is on the way to it is, or the *item*. Nanoseconds become seconds.
     """
-    return {name: _attribute(item, path) for name, path in _paths(names)}
+    record: dict[str, Any] = {}
+    for name, path, in_ns in _paths(names):
+        value: Any = item
+        for part in path:
+            if value is None:
+                break
+            value = getattr(value, part)
+        if in_ns:
+            record[name] = None if value is None else value / 1e9
+        else:
+            record[name] = value if type(value) in _AS_THEY_ARE else plain(value)
+    return record
+
+
+_AS_THEY_ARE = frozenset((str, int, float, bool, type(None)))
 
 
 @lru_cache(maxsize=256)
-def _paths(names: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    pairs = (word.partition("=") for word in names.split())
-    return tuple([(name, tuple((path or name).split("."))) for name, _, path in pairs])
-
-
-def _attribute(item: Any, path: tuple[str, ...]) -> Any:
-    for part in path:
-        item = None if item is None else getattr(item, part)
-    return item / 1e9 if path[-1].endswith("_ns") and item is not None else plain(item)
+def _paths(names: str) -> tuple[tuple[str, tuple[str, ...], bool], ...]:
+    pairs = [word.partition("=")[::2] for word in names.split()]
+    paths = [(name, path or name) for name, path in pairs]
+    return tuple([(name, tuple(path.split(".")), path.endswith("_ns")) for name, path in paths])
 
 
 def rebuilt(kind: type[T], data: Any, names: Mapping[str, Any], where: str = "") -> T:

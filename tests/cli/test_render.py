@@ -24,6 +24,9 @@ from gpuadvise.cli.blocks import (
     Line,
     Table,
     Tone,
+    cells,
+    known,
+    table,
 )
 from gpuadvise.cli.formats import Output
 from gpuadvise.cli.render import markdown, plain, terminal
@@ -297,3 +300,15 @@ def test_code_is_never_cropped(width: int, monkeypatch, capsys) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     terminal.show([Drawing(CODE)], coloured=False)
     assert capsys.readouterr().out == CODE.rstrip() + "\n"
+
+
+def test_a_table_has_the_title_of_a_column_beside_what_it_shows() -> None:
+    shown = table(
+        [(1, None), (2000, 3)],
+        (">first", lambda row: f"{row[0]:,}"),
+        (Column("second", below=True), lambda row: Cell(known(row[1], str), Tone.FAINT)),
+    )
+    columns = (Column("first", right=True), Column("second", below=True))
+    rows = (cells("1", Cell("-", Tone.FAINT)), cells("2,000", Cell("3", Tone.FAINT)))
+    assert shown == Table(columns, rows)
+    assert table([], ("none", str)) == Table((Column("none"),), ())
