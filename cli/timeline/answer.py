@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.steps import Step, Steps
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
-    from gpuadvise.cli.timeline.request import TimelineRequest
+    from gpuadvise.cli.timeline.command import TimelineRequest
 
 _NS = 1e9
 
@@ -62,7 +62,7 @@ def answer(
     return Answer(
         command="timeline",
         device=device_block(device) if device else None,
-        input={"files": list(request.files), **request.device.asked()},
+        input={"files": request.files, **request.gpu.asked()},
         result={
             **timeline_record(first, kept),
             "others": [timeline_record(case, kept) for case in cases[1:]],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from gpuadvise.advisor.timelines.case import balance_of
 from gpuadvise.cli.answer import Answer
@@ -11,13 +11,7 @@ from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.options import EngineOptions, GpuOptions, Share, Text, Whole, pick
 from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.timeline.answer import answer
-from gpuadvise.cli.timeline.request import (
-    TimelineRequest,
-    operators_of,
-    parse_files,
-    timelines_by,
-    timelines_in,
-)
+from gpuadvise.cli.timeline.request import operators_of, parse_files, timelines_by, timelines_in
 
 EXAMPLES = """\
   gpuadvise timeline trace.json.gz
@@ -27,49 +21,46 @@ EXAMPLES = """\
   gpuadvise timeline trace.json --plot timeline.svg"""
 
 
-def command(
+class TimelineRequest(NamedTuple):
+    """The files, and the options about them."""
+
     files: Annotated[
         list[str],
         argument(
             "FILE...",
             "Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
         ),
-    ],
+    ]
     limit: Annotated[
         Whole, pick("limit", "Most kernels to list; 0: all. Text lists 10, data all unless given.")
-    ] = None,
-    operators: Annotated[bool, pick("operators")] = False,
-    show: Annotated[
-        bool, pick("show", "Draw when kernels and copies ran and the host waited.")
-    ] = False,
-    plot: Annotated[Text, pick("plot")] = None,
-    least_busy: Annotated[Share, pick("fail_under")] = None,
-    gpu: GpuOptions = GpuOptions(),
-    engine: EngineOptions = EngineOptions(),
-) -> Answer:
-    """Say where the time of each FILE went; --gpu names a GPU that the file does not."""
-    request = TimelineRequest(
-        files=parse_files(files),
-        device=gpu,
-        limit=limit,
-        show=show,
-        operators=operators,
-        least_busy=least_busy,
+    ] = None
+    operators: Annotated[bool, pick("operators")] = False
+    show: Annotated[bool, pick("show", "Draw when kernels and copies ran and the host waited.")] = (
+        False
     )
-    asked = gpu.choice().device if gpu.given else None
+    plot: Annotated[Text, pick("plot")] = None
+    least_busy: Annotated[Share, pick("fail_under")] = None
+    gpu: GpuOptions = GpuOptions()
+    engine: EngineOptions = EngineOptions()
+
+
+def command(request: TimelineRequest) -> Answer:
+    """Say where the time of each FILE went; --gpu names a GPU that the file does not."""
+    request = request._replace(files=parse_files(request.files))
+    asked = request.gpu.choice().device if request.gpu.given else None
     left: list[NotJudged] = []
-    spread = chosen_engine(engine)
+    spread = chosen_engine(request.engine)
     if spread is None:
         cases = list(timelines_in(request.files, asked))
     else:
         cases = list(timelines_by(spread, request.files, asked, left))
     longest = max(cases, key=lambda case: case.timeline.span_ns)
     listed = operators_of(longest) if request.operators else None
-    if plot is not None:
+    if request.plot is not None:
         from gpuadvise.cli.render.picture import save
         from gpuadvise.cli.timeline.lanes import draw, picture, title
 
         line = longest.timeline
-        save(plot, title(line), lambda axes: draw(axes, line), lambda: picture(line))
+        save(request.plot, title(line), lambda axes: draw(axes, line), lambda: picture(line))
     said = answer(request, cases, balance_of(cases), listed, left)
     return with_lost(said, spread)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,28 +21,15 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.cli.not_judged import NotJudged
-    from gpuadvise.cli.options import GpuOptions
 
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineRequest:
-    """The command line of ``gpuadvise timeline`` as values."""
-
-    files: tuple[str, ...]
-    device: GpuOptions
-    limit: int | None  # kernels to list; 0: all; None: as many as the format usually has
-    show: bool
-    operators: bool = False
-    least_busy: float | None = None  # share of the span, 0 to 1
-
-
-def parse_files(files: list[str]) -> tuple[str, ...]:
+def parse_files(files: list[str]) -> list[str]:
     """Return *files*; raises BadInput when standard input is named twice."""
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
-    return tuple(located(files, SUFFIXES))
+    return located(files, SUFFIXES)
 
 
 def operators_of(case: TimelineCase) -> Operators:
