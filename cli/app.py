@@ -286,6 +286,8 @@ def _with_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Typer reads its signature several times: it is evaluated here once.
     """
+    from gpuadvise.cli.completion import words
+    from gpuadvise.cli.options import OPTIONS, OUTPUT
     from gpuadvise.cli.parameters import call, options_of
 
     own, _, readers, returns = options_of(function)
@@ -297,13 +299,15 @@ def _with_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
             return said
         return emit(said, Output(format=values["format"], fields=tuple(values["get"] or ())))
 
-    shared = [_color()]
-    if "gpu" in own:
-        shared.insert(0, _sources())
-    if answers or "format" in own:
-        shared.insert(0, _json())
-    if answers:
-        shared = [*_of_answers(own), *shared]
+    shared = _of_answers(own) if answers else []
+    if answers or "format" in own:  # for help and completion: `current` spells it out before
+        shared.append(_unseen("json", help="Short for --format json."))
+    if "gpu" in own:  # of text on a terminal; all other formats have them
+        sources = {"help": OPTIONS["sources"].help, "callback": _choose_sources}
+        shared.append(_unseen("sources", **sources, rich_help_panel=OUTPUT))
+    colour = {"metavar": "WHEN", "help": "Colour: auto, always or never."}
+    offered = {"callback": choose_colour, "autocompletion": words(*Colour)}
+    shared.append(_unseen("color", str | None, **colour, **offered))
     parameters = (_for_typer(one, read=one.name in readers) for one in [*own.values(), *shared])
     vars(without_shared)["__signature__"] = inspect.Signature([*parameters])
     without_shared.__annotations__ = {}
@@ -353,44 +357,13 @@ def _for_typer(parameter: inspect.Parameter, *, read: bool) -> inspect.Parameter
     return parameter.replace(annotation=Annotated[kind, option])
 
 
-def _shared(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:
+def _unseen(name: str, kind: Any = bool, **said: Any) -> inspect.Parameter:
+    """Return an option of which its callback alone gets the value."""
+    kind_of_typer = Annotated[kind, typer.Option(f"--{name}", expose_value=False, **said)]
+    default = False if kind is bool else None
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option], default=default
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=kind_of_typer, default=default
     )
-
-
-def _color() -> inspect.Parameter:
-    from gpuadvise.cli.completion import words
-
-    option = typer.Option(
-        "--color",
-        metavar="WHEN",
-        help="Colour: auto, always or never.",
-        expose_value=False,
-        callback=choose_colour,
-        autocompletion=words(*Colour),
-    )
-    return _shared("color", str | None, option)
-
-
-def _json() -> inspect.Parameter:
-    """Return the option ``--json`` for help and completion; `current` spells it out before."""
-    option = typer.Option("--json", expose_value=False, help="Short for --format json.")
-    return _shared("json", bool, option, default=False)
-
-
-def _sources() -> inspect.Parameter:
-    """Return the option ``--sources``: of text on a terminal; all other formats have them."""
-    from gpuadvise.cli.options import OPTIONS, OUTPUT
-
-    option = typer.Option(
-        "--sources",
-        expose_value=False,
-        help=OPTIONS["sources"].help,
-        callback=_choose_sources,
-        rich_help_panel=OUTPUT,
-    )
-    return _shared("sources", bool, option, default=False)
 
 
 def _choose_sources(ctx: typer.Context, wanted: bool) -> None:
