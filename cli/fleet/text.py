@@ -26,6 +26,7 @@ from gpuadvise.rules.model import Priority
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from gpuadvise.advisor.fleet.changes import MachineChange
     from gpuadvise.advisor.fleet.machine import FleetGpu, FleetMachine
     from gpuadvise.rules.fleet_report import Fault, FleetReport
 
@@ -164,17 +165,18 @@ def _differences(
     """Return a sentence for each fact and value, with those that have it."""
     places: dict[tuple[str, Hashable, Hashable], list[str]] = {}
     for item in odd:
-        where = item.host
-        if item.gpu is not None and len(members[item.host].gpus) > 1:
-            where += f" GPU {members[item.host].gpus[item.gpu].index}"
+        where = _where(item, members[item.host].gpus)
         places.setdefault((item.fact, item.value, item.usual), []).append(where)
-    sentences = []
-    for (fact, value, usual), hosts in places.items():
-        sentences.append(
-            f"{capitalized(FACT_WORDS[fact])}: {_value(fact, value)} on {_listed(hosts, full=full)};"
-            f" usual is {_value(fact, usual)}."
-        )
-    return sentences
+    return [
+        f"{capitalized(FACT_WORDS[fact])}: {_value(fact, value)} on {_listed(hosts, full=full)};"
+        f" usual is {_value(fact, usual)}."
+        for (fact, value, usual), hosts in places.items()
+    ]
+
+
+def _where(item: Difference | MachineChange, gpus: Sequence[FleetGpu]) -> str:
+    several = item.gpu is not None and len(gpus) > 1
+    return f"{item.host} GPU {gpus[item.gpu or 0].index}" if several else item.host
 
 
 def _listed(hosts: Sequence[str], *, full: bool) -> str:
@@ -201,16 +203,11 @@ def _changes(report: FleetReport, *, full: bool) -> list[Block]:
     if not report.changes:
         return []
     gpus = {machine.host: machine.gpus for machine in report.machines}
-    lines = []
-    for item in sorted(report.changes, key=lambda change: priority_of(change).rank):
-        where = item.host
-        if item.gpu is not None and len(gpus[item.host]) > 1:
-            where += f" GPU {gpus[item.host][item.gpu].index}"
-        words = FACT_WORDS[item.fact]
-        lines.append(
-            f"{where}: {words} {_value(item.fact, item.before)}, now {_value(item.fact, item.now)}"
-            f" ({item.since[:_DAY]} to {item.until[:_DAY]})."
-        )
+    lines = [
+        f"{_where(item, gpus[item.host])}: {FACT_WORDS[item.fact]} {_value(item.fact, item.before)}, "
+        f"now {_value(item.fact, item.now)} ({item.since[:_DAY]} to {item.until[:_DAY]})."
+        for item in sorted(report.changes, key=lambda change: priority_of(change).rank)
+    ]
     shown = lines if full else lines[:_MOST_DIFFERENCES]
     page: list[Block] = [Heading("Worse than before")]
     page += [Line(line, Tone.POOR, indent=2) for line in shown]

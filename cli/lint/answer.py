@@ -155,19 +155,16 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
     rule, where = rule_of(seen.rule), seen.where
     return {
         "id": finding_id(rule.id, seen.file, seen.kernel),
-        "rule": rule.id,
-        "topic": str(rule.topic),
-        "category": str(rule.category),
+        **named_fields(rule, "rule=id topic category"),
         "priority": str(_priority(seen)),
         "confidence": str(rule.confidence or Confidence.LIKELY),
         "title": rule.title,
-        "message": seen.message,
-        "action": seen.action,
+        **named_fields(seen, "message action"),
         "evidence": [
             {"label": "source", "value": seen.seen, "unit": "", "source": f"{seen.file}:{where.line}"}
         ],
         "gain": None,
-        "location": {"file": seen.file, "line": where.line, "column": where.column, "kernel": seen.kernel},
+        "location": named_fields(seen, "file line=where.line column=where.column kernel"),
         "citation": asdict(rule.citations[0]),
     }  # fmt: skip
 

@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.occupancy.answer import Resource
 from gpuadvise.advisor.occupancy.launch_grid import LaunchGrid, best_engine
 from gpuadvise.advisor.occupancy.model import occupancy
@@ -155,13 +156,10 @@ def _roomiest(fullest: Tier) -> list[tuple[int, ...]]:
 
 
 def _row(case: GridCase, values: tuple[int, ...]) -> dict[str, Any]:
-    launch = case.grid.launch_of(values)
-    resident = occupancy(case.grid.limits, launch)
+    resident = occupancy(case.grid.limits, case.grid.launch_of(values))
     return {
         **{key.value: value for key, value in zip(case.keys, values, strict=True)},
-        "blocks_per_sm": resident.blocks_per_sm,
-        "warps_per_sm": resident.warps_per_sm,
-        "occupancy": resident.occupancy,
+        **named_fields(resident, "blocks_per_sm warps_per_sm occupancy"),
         "limiters": [limiter.value for limiter in resident.limiters] if resident.launchable else [],
     }
 

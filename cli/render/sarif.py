@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise import __version__
+from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import inert
 from gpuadvise.cli.render.json import harmless_json
 
@@ -119,12 +120,9 @@ def _add(result: dict[str, Any], detail: SourceDetail) -> None:
 
 
 def _whole_region(where: SourceRange) -> dict[str, int]:
-    return {
-        "startLine": where.line,
-        "startColumn": where.column,
-        "endLine": where.end_line,
-        "endColumn": where.end_column,
-    }
+    return named_fields(
+        where, "startLine=line startColumn=column endLine=end_line endColumn=end_column"
+    )
 
 
 def fingerprints(findings: Sequence[Mapping[str, Any]], source: str | None) -> list[str]:

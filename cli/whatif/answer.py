@@ -76,11 +76,7 @@ class WhatIfRequest:
             "kernel": self.kernel,
             "block": list(self.blocks or ()),
             "registers": "auto" if self.caps is None else list(self.caps),
-            "dynamic_smem": self.dynamic_smem,
-            "block_define": self.block_define,
-            "measure": self.measure,
-            "arguments": list(self.arguments),
-            "elements": self.elements,
+            **named_fields(self, "dynamic_smem block_define measure arguments elements"),
         }
 
 
