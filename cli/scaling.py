@@ -16,17 +16,7 @@ from gpuadvise.advisor.scaling import (
     needed_processors,
 )
 from gpuadvise.cli.answer import Answer
-from gpuadvise.cli.blocks import (
-    Block,
-    Cell,
-    Fact,
-    Heading,
-    LabelledFacts,
-    Line,
-    Table,
-    Tone,
-    header,
-)
+from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, LabelledFacts, Line, Tone, table
 from gpuadvise.cli.options import pick
 
 if TYPE_CHECKING:
@@ -113,20 +103,15 @@ def rows(request: ScalingRequest) -> list[Mapping[str, Any]]:
 
 def blocks(request: ScalingRequest) -> list[Block]:
     """Return what a person reads."""
-    times = (
-        (f"{row['processors']:,}", _times(row["amdahl"]), _times(row["gustafson"]))
-        for row in rows(request)
+    speed_ups = table(
+        rows(request),
+        (">processors", lambda row: f"{row['processors']:,}"),
+        (">Amdahl", lambda row: _times(row["amdahl"])),
+        (">Gustafson", lambda row: _times(row["gustafson"])),
     )
-    return [
-        _verdict(request),
-        LabelledFacts(tuple(_facts(request))),
-        *map(Line, _target(request)),
-        Heading("Speed-up"),
-        Table(
-            header(">processors", ">Amdahl", ">Gustafson"),
-            tuple(tuple(map(Cell, row)) for row in times),
-        ),
-    ]
+    facts = LabelledFacts(tuple(_facts(request)))
+    told = map(Line, _target(request))
+    return [_verdict(request), facts, *told, Heading("Speed-up"), speed_ups]
 
 
 def _verdict(request: ScalingRequest) -> Line:

@@ -17,18 +17,7 @@ from gpuadvise.advisor.quantity import (
 )
 from gpuadvise.advisor.transfers.copies import copy_seconds
 from gpuadvise.advisor.transfers.links import Link, LinkModel, default_link_model, host_link, nvlink
-from gpuadvise.cli.blocks import (
-    Block,
-    Cell,
-    Fact,
-    Heading,
-    LabelledFacts,
-    Line,
-    Table,
-    Tone,
-    cells,
-    header,
-)
+from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, LabelledFacts, Line, Table, Tone, table
 from gpuadvise.cli.devices import device_line, source_words
 
 if TYPE_CHECKING:
@@ -197,6 +186,9 @@ def _links(case: BandwidthCase) -> Table:
         source = case.measured.source
         known.append((f"host to device ({source})", "", show_rate(case.measured.h2d_rate)))
         known.append((f"device to host ({source})", "", show_rate(case.measured.d2h_rate)))
-    return Table(
-        header("link", ">theoretical", ">copies reach"), tuple(cells(*row) for row in known)
+    return table(
+        known,
+        ("link", lambda row: row[0]),
+        (">theoretical", lambda row: row[1]),
+        (">copies reach", lambda row: row[2]),
     )

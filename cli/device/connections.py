@@ -10,13 +10,13 @@ from gpuadvise.advisor.topology import Peer, Topology, link_errors, links_up
 from gpuadvise.cli.blocks import (
     Block,
     Cell,
-    Column,
     Fact,
     Heading,
     LabelledFacts,
     Line,
     Table,
     Tone,
+    header,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def machine(gpus: Sequence[Gpu]) -> list[Block]:
         return []
     titles = ("GPU", "NVLink", "PCIe", "NUMA node", "Processors")
     rows = tuple((Cell(label(gpu)), *_place(gpu.topology)) for gpu in known if gpu.topology)
-    blocks: list[Block] = [Heading("Connections"), Table(tuple(map(Column, titles)), rows)]
+    blocks: list[Block] = [Heading("Connections"), Table(header(*titles), rows)]
     numbered = [gpu for gpu in known if gpu.identity.index is not None and not gpu.identity.mig]
     if any(gpu.topology.peers for gpu in numbered if gpu.topology):
         blocks += [Heading("From GPU to GPU"), _matrix(numbered), Line(_LEGEND, Tone.FAINT)]
@@ -47,7 +47,7 @@ _LEGEND = (
 
 def _matrix(gpus: Sequence[Gpu]) -> Table:
     numbers = [gpu.identity.index for gpu in gpus]
-    columns = (Column("From"), *(Column(f"to {number}") for number in numbers))
+    columns = header("From", *(f"to {number}" for number in numbers))
     return Table(columns, tuple((Cell(label(gpu)), *_ways(gpu, numbers)) for gpu in gpus))
 
 

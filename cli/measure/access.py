@@ -13,14 +13,7 @@ from gpuadvise.advisor.backends.measure.access import (
 from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.quantity import show_rate
 from gpuadvise.cli.blocks import Line, Table, table
-from gpuadvise.cli.measure.subject import (
-    SPREAD,
-    Measured,
-    Row,
-    Subject,
-    sample_fields,
-    share,
-)
+from gpuadvise.cli.measure.subject import SPREAD, Measured, Row, Subject, sample_fields, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

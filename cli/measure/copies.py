@@ -15,14 +15,7 @@ from gpuadvise.advisor.backends.measure.copies import (
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.cli.blocks import Block, Cell, Fact, Heading, LabelledFacts, Table, table
-from gpuadvise.cli.measure.subject import (
-    SPREAD,
-    Measured,
-    Row,
-    Subject,
-    compared,
-    share,
-)
+from gpuadvise.cli.measure.subject import SPREAD, Measured, Row, Subject, compared, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

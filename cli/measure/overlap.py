@@ -20,13 +20,7 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.links import LinkModel, default_link_model
 from gpuadvise.cli.blocks import Block, Line, Tone, table
-from gpuadvise.cli.measure.subject import (
-    SPREAD,
-    Measured,
-    Row,
-    Subject,
-    sample_fields,
-)
+from gpuadvise.cli.measure.subject import SPREAD, Measured, Row, Subject, sample_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

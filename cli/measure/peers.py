@@ -13,14 +13,7 @@ from gpuadvise.advisor.backends.measure.peers import (
 )
 from gpuadvise.advisor.quantity import show_bytes, show_rate
 from gpuadvise.cli.blocks import Line, Table, table
-from gpuadvise.cli.measure.subject import (
-    SPREAD,
-    Measured,
-    Row,
-    Subject,
-    compared,
-    share,
-)
+from gpuadvise.cli.measure.subject import SPREAD, Measured, Row, Subject, compared, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.measure.rate import TYPES, Rate, measure_rates
 from gpuadvise.advisor.quantity import show_flops
 from gpuadvise.cli.blocks import Table, table
-from gpuadvise.cli.measure.subject import (
-    SPREAD,
-    Measured,
-    Row,
-    Subject,
-    compared,
-    share,
-)
+from gpuadvise.cli.measure.subject import SPREAD, Measured, Row, Subject, compared, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

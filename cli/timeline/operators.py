@@ -9,18 +9,7 @@ from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_flops, show_rate, show_seconds, show_share
 from gpuadvise.advisor.timelines.operator_roof import share_of_roof
-from gpuadvise.cli.blocks import (
-    Block,
-    Cell,
-    Column,
-    Heading,
-    Line,
-    Table,
-    Tone,
-    known,
-    left_out,
-    table,
-)
+from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Tone, known, left_out, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +69,7 @@ def blocks(listed: Operators, device: Device | None, top: int) -> list[Block]:
     return [*screen, *_fusions(listed, device), *_queue(listed), *_memory(listed)]
 
 
-def _table(shown: Sequence[TracedOperator], listed: Operators, device: Device | None) -> Table:
+def _table(shown: Sequence[TracedOperator], listed: Operators, device: Device | None) -> Block:
     def roof(one: TracedOperator) -> Cell:
         share = None if device is None else share_of_roof(one, device)
         low = share is not None and share < _LOW
