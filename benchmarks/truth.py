@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.facts.report_launches import PassChain
+    from gpuadvise.advisor.facts.report_launches import Handover, PassChain
     from gpuadvise.rules.model import Rule
     from gpuadvise.rules.report import Report
 
@@ -106,12 +106,16 @@ def _label(row: Mapping[str, Any]) -> Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One recorded launch, with how many alike its case has."""
+    """One recorded launch, with how many alike its case has, and what others of its group hand over to it.
+
+    Not which of them do the same faster: the repair of each fault stands beside it.
+    """
 
     key: tuple[str, int]
     profile: KernelProfile
     code: Any
     alike: int
+    handover: Handover | None = None
     pass_chain: PassChain | None = None
 
 
@@ -129,9 +133,13 @@ def launches(folder: Path, form: str) -> Iterator[Launch]:
             together.add(group, profile)
         for number, (profile, code) in enumerate(read):
             alike = shapes[profile.kernel, profile.grid, profile.block]
-            chain = together.chain(group, profile)
             yield Launch(
-                key=(group, number), profile=profile, code=code, alike=alike, pass_chain=chain
+                key=(group, number),
+                profile=profile,
+                code=code,
+                alike=alike,
+                handover=together.handover(group, profile),
+                pass_chain=together.chain(group, profile),
             )
 
 
@@ -146,6 +154,7 @@ def judged(launch: Launch) -> Report:
         launch.code,
         device,
         launches=launch.alike,
+        handover=launch.handover,
         pass_chain=launch.pass_chain,
     )
     return run(RULES, facts)

@@ -416,6 +416,8 @@ PASS_CHAIN = KeyTable(
         "most_bytes": Key("most_bytes", v.size),
         "time": Key("seconds", v.seconds),
         "longest": Key("longest_seconds", v.seconds),
+        "one_shape": Key("one_shape", v.flag),
+        "least": Key("least_seconds", v.seconds),
     },
 )
 

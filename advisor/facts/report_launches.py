@@ -41,20 +41,25 @@ class Handover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassChain:
-    """Launches in a row, *kernels*, that each pass once over arrays of *array_bytes*, with their traffic and times together."""
+    """Launches in a row, *kernels*, that each pass once over arrays of *array_bytes*, with their traffic and times together.
+
+    *one_shape* are those with as many threads for as many elements; a page without counts tells no sizes of arrays.
+    """
 
     kernels: tuple[str, ...]
-    array_bytes: float
     bytes: float  # that all of them load and store
     most_bytes: float  # that one of them does
     seconds: float  # of all of them
     longest_seconds: float  # of one of them
+    array_bytes: float | None = None
+    one_shape: bool = False
+    least_seconds: float | None = None  # for `most_bytes`, at the best rate of them
 
     @property
     def bound(self) -> float:
-        """How many times as fast as all of them one kernel may be: it takes as long as the longest, or moves as much as that which moves most."""
+        """How many times as fast as all of them one kernel may be that moves as much as that which moves most."""
         by_bytes = self.bytes / self.most_bytes if self.most_bytes else 1.0
-        return max(self.seconds / self.longest_seconds, by_bytes)
+        return max(self.seconds / (self.least_seconds or self.longest_seconds), by_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,9 +35,9 @@ PAIR_WORTHWHILE = number(
 
 LOUD_CHAIN = number(
     4,
-    "launches in a row that pass over arrays of one size",
+    "launches in a row that pass over arrays of one size, in other shapes",
     "for a loud finding",
-    "of 7 such chains of 3 in the labelled sets 2 were of one computation; the one of 4 was",
+    "of 7 such chains of 3 in the labelled sets 2 were of one computation; the one of 4 was, as were 4 of one shape",
     LaunchSet.NINTH,
 )
 
@@ -89,16 +89,20 @@ def check(
 
 def _joined(chain: PassChain) -> Advice:
     names = and_list(list(dict.fromkeys(quoted(base_name(kernel)) for kernel in chain.kernels)))
+    arrays = (
+        f"arrays of {show_bytes(round(chain.array_bytes))}"
+        if chain.array_bytes
+        else "memory with one shape of launch"
+    )
     return Advice(
         message=(
-            f"{plural(len(chain.kernels), 'launch', 'launches')} in a row ({names}) each pass once over arrays of "
-            f"{show_bytes(round(chain.array_bytes))} and compute little: together {show_seconds(chain.seconds)}, the longest "
-            f"{show_seconds(chain.longest_seconds)}."
+            f"{plural(len(chain.kernels), 'launch', 'launches')} in a row ({names}) each pass once over {arrays} "
+            f"and compute little: together {show_seconds(chain.seconds)}, the longest {show_seconds(chain.longest_seconds)}."
         ),
         action=_JOIN,
         evidence=(
             derived("launches in a row", len(chain.kernels), "launches"),
-            profiled("bytes that they load and store", chain.bytes, "bytes"),
+            profiled("bytes that they move", chain.bytes, "bytes"),
             profiled("bytes of the one that moves most", chain.most_bytes, "bytes"),
             profiled("time of all", chain.seconds, "s"),
             profiled("time of the longest", chain.longest_seconds, "s"),
@@ -106,9 +110,9 @@ def _joined(chain: PassChain) -> Advice:
         gain=Gain(
             kind=GainKind.CHAIN_TIME,
             upper_bound=chain.bound,
-            how="the larger of time of all / time of the longest, and bytes of all / bytes of the one that moves most",
+            how="the larger of time of all / time for the bytes of the one that moves most at the best rate, and bytes of all / those",
         ),
-        priority=None if len(chain.kernels) >= LOUD_CHAIN else Priority.LOW,
+        priority=None if chain.one_shape or len(chain.kernels) >= LOUD_CHAIN else Priority.LOW,
     )
 
 
@@ -132,7 +136,8 @@ RULE = Rule(
         "In a report with all metrics a launch reads as many bytes of device memory (within 3 %, 8 MB or more) as the launch just "
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
         "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or three launches or more in a row load "
-        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three."
+        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three "
+        "that are not of one shape (grid and block; of PyTorch in each template). On a page that counts no requests: of one shape, with issue slots 50 % busy or less."
     ),
     citations=guide("10.2.1", "9.2.1"),
     check=check,

@@ -105,6 +105,8 @@ def test_passes_in_a_row_over_arrays_of_one_size_are_a_chain(of: int) -> None:
         most_bytes=4 * 64e6,
         seconds=pytest.approx(240e-6),
         longest_seconds=pytest.approx(80e-6),
+        one_shape=True,
+        least_seconds=pytest.approx(80e-6),
     )
     assert found.bound == pytest.approx(3.0)
 
@@ -113,6 +115,62 @@ def test_a_sum_between_passes_belongs_to_them() -> None:
     found = chain(ADAM[0], a_pass(1, "largest(float *)", 1, stores=0.001), ADAM[2])
     assert found is not None
     assert len(found.kernels) == 3
+
+
+def uncounted(*launches: KernelProfile, **other: object) -> tuple[KernelProfile, ...]:
+    """Return *launches* as a page without counts of requests shows them."""
+    nothing = {"global_loads": WarpRequests(), "global_stores": WarpRequests()}
+    shown = {"issue_busy": 0.2, "dram_bytes": 128e6, **nothing, **other}
+    return tuple(replace(launch, **shown) for launch in launches)
+
+
+def test_launches_of_one_shape_are_a_chain_on_a_page_that_counts_no_requests() -> None:
+    found = chain(*uncounted(*ADAM))
+    assert found is not None
+    assert (found.one_shape, found.array_bytes, found.bytes) == (True, None, 4 * 128e6)
+    assert found.kernels == tuple(launch.kernel for launch in ADAM)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"issue_busy": 0.6},  # it computes
+        {"issue_busy": None},
+        {"grid": None},
+        {"dram_bytes": 4e6},
+        {"dram_bytes": None},
+        {"instructions": 80e6},
+    ],
+)
+def test_what_is_no_pass_is_no_chain_without_counts_either(change: dict[str, object]) -> None:
+    assert chain(*uncounted(*ADAM, **change)) is None
+    first, second, *_ = uncounted(*ADAM)
+    assert chain(first, replace(second, grid=(9, 1, 1)), *uncounted(*ADAM[2:])) is None
+
+
+TORCH = (
+    "void at::native::reduce_kernel<512, 1, at::native::MaxOps<float>>(T3)",
+    "void at::native::elementwise_kernel<128, 2, at::native::sub>(int, T3)",
+    "void at::native::vectorized_elementwise_kernel<4, at::native::exp>(int, T3)",
+)
+
+
+def test_operators_of_a_library_are_of_one_shape_by_their_templates() -> None:
+    launches = [a_pass(0, TORCH[0], 1, stores=0.001, grid=(512, 1, 1))]
+    # A value per row comes beside the array.
+    launches += [a_pass(1, TORCH[1], 1, global_loads=moved(1.0625 * 64e6), grid=(49_152, 1, 1))]
+    launches += [a_pass(2, TORCH[2], 1, grid=(12_288, 1, 1))]
+    found = chain(*launches)
+    assert found is not None
+    assert found.one_shape
+    twice = chain(*launches, a_pass(3, TORCH[2].replace("exp", "log"), 1, grid=(6_144, 1, 1)))
+    assert twice is not None
+    assert not twice.one_shape
+    norm = "void at::native::vectorized_layer_norm_kernel<float>(int)"
+    fused = chain(launches[0], a_pass(1, norm, 1), launches[2])
+    assert fused is None or not fused.one_shape
+    foreign = chain(ADAM[0], launches[1], launches[2])
+    assert foreign is None or not foreign.one_shape
 
 
 @pytest.mark.parametrize(
