@@ -85,6 +85,10 @@ UNSPLIT = number(
     "a stencil of 7 points loads 7 words and stores 1",
     LaunchSet.FIFTH,
 )
+_BY_HALF = number(
+    2.0, "bytes moved for each that is used, beside such hits", "", "our judgement", LaunchSet.SIXTH
+)
+_MOSTLY = number(0.7, "loads that L1 has", "share", "our judgement", LaunchSet.SIXTH)
 _WORD_SIZES = (1, 2, 4, 8, 16)
 _FULL = number(0.75, "lanes of a warp at work", "share", "our judgement", LaunchSet.RECORDED)
 _ROUNDED = number(0.01, "bytes of a word, with what rounding takes", "share", "our judgement")
@@ -265,6 +269,20 @@ def _far_apart(profile: KernelProfile | None, factor: float, how: str) -> tuple[
         )
         slower = max(FAR_APART, BY_LOADS / (profile.dram_busy or BY_LOADS))
     return factor * slower, f"{how}, times {show_number(slower)} for lanes far apart in DRAM"
+
+
+def of_neighbours(profile: KernelProfile | None, factor: float, limiter: Limiter | None) -> bool:
+    """Return whether L1 is busy with loads of which it has most, and whose sectors are used by half or more.
+
+    Rows of neighbours that begin anywhere in a sector: what keeps them for the next result mends both.
+    """
+    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU)
+    return (
+        at_l1
+        and profile is not None
+        and factor <= _BY_HALF
+        and (l1_hits(profile) or 0.0) >= _MOSTLY
+    )
 
 
 def _found_again(profile: KernelProfile | None) -> float:

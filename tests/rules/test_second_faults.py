@@ -726,6 +726,7 @@ def test_bytes_that_stay_on_the_chip_are_a_fault_beside_uncoalesced_ones() -> No
         stalls={"long_scoreboard": 0.93},
         l2_busy=0.85,
         dram_busy=0.01,
+        dram_read=1e6,
         l2_hit_rate=0.99,
         global_sectors=17.8e6,
         global_sectors_ideal=5.9e6,

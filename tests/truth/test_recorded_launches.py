@@ -50,8 +50,15 @@ BLIND = {
 }
 # Of precision, where the page does not count what tells a fault from what looks like it.
 PRECISE = {("ninth", "details.csv"): 0.88}
-# Excellent launches that are not silent, where there are any.
-NOISY = {("seventh", "raw.csv"): 1, ("seventh", "details.csv"): 2}
+# Excellent launches that are not silent, where there are any: in the third and fifth a sparse product has two low remarks.
+NOISY = {
+    ("third", "raw.csv"): 1,
+    ("third", "details.csv"): 1,
+    ("fifth", "raw.csv"): 1,
+    ("fifth", "details.csv"): 1,
+    ("seventh", "raw.csv"): 1,
+    ("seventh", "details.csv"): 2,
+}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
-from gpuadvise.advisor.facts.limiter import AtRoof
+from gpuadvise.advisor.facts.gathers import gathers_from_l2
 from gpuadvise.advisor.facts.sectors import (
     USED,
     moved_per_needed,
+    of_neighbours,
     ways_that_count,
     with_whole_sectors,
 )
 from gpuadvise.advisor.facts.units import Unit
-from gpuadvise.advisor.facts.workload import l1_hits
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
-from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
@@ -98,12 +97,6 @@ def _gather(ideal: int) -> str:
     )
 
 
-_BY_HALF = number(
-    2.0, "bytes moved for each that is used, beside such hits", "", "our judgement", LaunchSet.SIXTH
-)
-_MOSTLY = number(0.7, "loads that L1 has", "share", "our judgement", LaunchSet.SIXTH)
-
-
 def _profiled(
     efficiency: float, profile: KernelProfile | None, limiter: Limiter | None, device: Device
 ) -> Advice | None:
@@ -121,6 +114,7 @@ def _profiled(
     if factor < 1 / USED or (profile and (waits_for_atomics(profile) or hardly_global(profile))):
         return None
     short = profile is not None and (profile.seconds or STARTING) < STARTING
+    gathers = profile is not None and gathers_from_l2(profile)
     return Advice(
         message=(
             f"The profile counts {show_number(1 / efficiency)} sectors moved for each sector that global "
@@ -128,32 +122,27 @@ def _profiled(
             if efficiency
             else "The profile counts sectors moved of which 0 were needed."
         ),
-        action=(
-            "Let neighbouring threads take neighbouring words: index by threadIdx.x in the "
-            "fastest dimension, turn arrays of structures into structures of arrays, or go "
-            "through shared memory. Where indices decide, sort or group them, so that neighbouring threads take "
-            "near words. `gpuadvise access` computes a pattern's cost."
-        ),
+        action=_IN_ORDER if gathers else _SIDE_BY_SIDE,
         evidence=(profiled("sectors needed / sectors moved", efficiency, "share"),),
         gain=Gain(kind=GainKind.GLOBAL_TRAFFIC, upper_bound=factor, how=how),
         relief=with_whole_sectors(profile, factor, device) if profile else None,
         left={Unit.DRAM: "with the bytes that threads need"},
-        priority=Priority.LOW if short or _of_neighbours(profile, factor, limiter) else None,
+        priority=Priority.LOW
+        if short or gathers or of_neighbours(profile, factor, limiter)
+        else None,
     )
 
 
-def _of_neighbours(profile: KernelProfile | None, factor: float, limiter: Limiter | None) -> bool:
-    """Return whether L1 is busy with loads of which it has most, and whose sectors are used by half or more.
-
-    Rows of neighbours that begin anywhere in a sector: what keeps them for the next result mends both.
-    """
-    at_l1 = isinstance(limiter, AtRoof) and limiter.unit in (Unit.L1_SHARED, Unit.LSU)
-    return (
-        at_l1
-        and profile is not None
-        and factor <= _BY_HALF
-        and (l1_hits(profile) or 0.0) >= _MOSTLY
-    )
+_SIDE_BY_SIDE = (
+    "Let neighbouring threads take neighbouring words: index by threadIdx.x in the fastest dimension, turn arrays of "
+    "structures into structures of arrays, or go through shared memory. Where indices decide, sort or group them, so "
+    "that neighbouring threads take near words. `gpuadvise access` computes a pattern's cost."
+)
+_IN_ORDER = (
+    "These look like gathers by index that L2 serves. If they are, only the order of the indices helps: sort or renumber "
+    "them, so that neighbouring threads take near words, or keep the array small (16 bits, a part per pass) or in shared "
+    "memory. If not, let neighbouring threads take neighbouring words."
+)
 
 
 def _split(ways: list[tuple[str, WarpRequests]]) -> str:
@@ -178,7 +167,8 @@ RULE = Rule(
     why="Memory moves whole 32-byte sectors, so what a warp does not use of them is lost bandwidth.",
     when=(
         "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays "
-        "of 16 KiB or less, and where L1 is busy with loads of which it has 70 % and whose sectors are used by half. "
+        "of 16 KiB or less, where L1 is busy with loads of which it has 70 % and whose sectors are used by half, and for gathers "
+        "that L2 serves: loads use 6 to 14 bytes of a sector, L1 has less than half of them, and device memory reads 0.85 bytes or less for each used. "
         "Stores do not count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does "
         "where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is "
         "60 % busy while they work. Requests of a warp that is not full count from 5 sectors on. In a source: neighbouring threads access elements a row apart."
