@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.beyond_device import reads_beyond_device_memory
 from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.workload import MEMORY_WAITS, atomic_kinds, blocks_of, global_requests
@@ -232,6 +233,7 @@ def queue_unseen(profile: KernelProfile, limiter: Limiter | None) -> bool:
     return (
         isinstance(limiter, LatencyBound)
         and not _only_starts(profile)
+        and not reads_beyond_device_memory(profile)
         and all(kind.requests is None for kind in atomic_kinds(profile))
         and (
             (limiter.stall in _STORE_WAITS and limiter.busy < _MEMORY_STILL)

@@ -164,6 +164,13 @@ PREDICATED = number(
     "measured in nine kernels that divide: 0.76 to 0.92, which is how quotients are corrected",
     LaunchSet.SIXTH,
 )
+_ALL_LANES = number(
+    0.95,
+    "lanes of a warp that are active beside divisions, on a page without counts",
+    "share",
+    "measured in fourteen kernels that divide: 0.98 to 1; lanes that branches mask look like those of predicates",
+    LaunchSet.NINTH,
+)
 FEW_REQUESTS = number(
     0.37,
     "pipes to memory beside divisions",
@@ -293,6 +300,7 @@ def looks_like_divisions(profile: KernelProfile) -> bool:
         and profile.fp32_of_peak is not None
         and profile.fp32_of_peak <= HARDLY_FLOATS
         and LEAST_ALU * issue <= alu <= MOST_ALU * issue
+        and active >= _ALL_LANES * WARP_SIZE
         and 0 < working <= PREDICATED * active
         and (profile.memory_pipes_busy or 1.0) <= FEW_REQUESTS
     )

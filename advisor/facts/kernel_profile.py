@@ -52,6 +52,19 @@ _OPERATIONS = {
 }
 
 
+_LSU_OF_BUSIEST = number(
+    0.5,
+    "L1 beside the pipe to memory that a page does not name, where it is the load/store pipe",
+    "of that pipe",
+    "our judgement: else it is the one that resolves addresses",
+)
+_LSU_BESIDE_BARRIERS = number(
+    0.9,
+    "L1 beside that pipe where warps wait at barriers, which go through the pipe that resolves addresses",
+    "of that pipe",
+    "measured: 0.7 in a tree with a barrier per step",
+    LaunchSet.NINTH,
+)
 _HALVES_OF_FMA = (Unit.FMA_HEAVY, Unit.FMA_LITE)
 _ROUNDED = number(
     0.02,
@@ -290,9 +303,11 @@ class KernelProfile(_Computed):
         which warps wait for in the queue of shared memory.
         """
         busiest, to_memory = self.sm_busy or 0.0, self.memory_pipes_busy
+        wait = (self.top_stall or ("", 0.0))[0]
         if to_memory is not None and to_memory >= busiest - _ROUNDED:
-            return Unit.LSU if (self.l1_busy or 0.0) >= busiest / 2 else Unit.ADU
-        if (self.top_stall or ("", 0.0))[0] in (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD):
+            least = _LSU_BESIDE_BARRIERS if wait == Stall.BARRIER else _LSU_OF_BUSIEST
+            return Unit.LSU if (self.l1_busy or 0.0) >= least * busiest else Unit.ADU
+        if wait in (Stall.MIO_THROTTLE, Stall.SHORT_SCOREBOARD):
             return Unit.XU
         return Unit.COMPUTE
 

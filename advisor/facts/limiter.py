@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpuadvise.advisor.facts.counters import CounterGroup
+from gpuadvise.advisor.facts.lone_slice import lone_slice
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.roofline import Bound
@@ -318,14 +319,14 @@ def unread_units(profile: KernelProfile) -> tuple[CounterGroup, ...]:
 def active_share(profile: KernelProfile) -> float | None:
     """Return the share of the busiest SM's time in which an SM is busy, on average; None unknown.
 
-    Without the busiest SM's cycles the whole launch stands for it, where it is long enough.
+    Without the busiest SM's cycles the whole launch stands for it, where it is long enough and L2 does not work on alone.
     """
     cycles = profile.sm_cycles
     if cycles.mean is None:
         return None
     if cycles.most:
         return min(1.0, cycles.mean / cycles.most)
-    if profile.elapsed_cycles and (profile.seconds or 0.0) > SHORT:
+    if profile.elapsed_cycles and (profile.seconds or 0.0) > SHORT and lone_slice(profile) is None:
         return min(1.0, cycles.mean / profile.elapsed_cycles)
     return None
 
@@ -521,8 +522,8 @@ def _behind_barriers(profile: KernelProfile, unit: str, share: float) -> bool:
 def _may_be_barriers(unit: str, share: float) -> bool:
     if unit == Unit.ISSUE:
         return share < NEAR_ROOF
-    to_memory = (Unit.L1_SHARED, Unit.LSU, Unit.ADU, Unit.MEMORY, Unit.COMPUTE)
-    return unit in to_memory and share < _BARRIER_ROOF
+    to_memory = (Unit.L1_SHARED, Unit.LSU, Unit.MEMORY, Unit.COMPUTE)
+    return unit == Unit.ADU or (unit in to_memory and share < _BARRIER_ROOF)
 
 
 def _uneven(profile: KernelProfile, waves: float | None) -> LastWave | Imbalance | None:
@@ -572,11 +573,14 @@ def block_starts(profile: KernelProfile) -> float | None:
 
 
 def _waiting(profile: KernelProfile, shares: Mapping[str, float]) -> LatencyBound:
-    unit, busy = max(shares.items(), key=lambda item: item[1])
     stall, share = profile.top_stall or (
         Stall.SEVERAL if _names_long_waits(profile) else None,
         None,
     )
+    working = dict(shares)
+    if stall == Stall.BARRIER and len(working) > 1:
+        working.pop(Unit.ADU, None)  # the pipe that resolves addresses takes barriers as well
+    unit, busy = max(working.items(), key=lambda item: item[1])
     return LatencyBound(
         stall=stall, share=share, unit=unit, busy=busy, starts=block_starts(profile)
     )

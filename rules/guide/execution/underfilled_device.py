@@ -33,6 +33,13 @@ SHORTEST = number(
     "our judgement: below it the launch itself counts, as in last steps of libraries of up to 20 us",
     LaunchSet.RECORDED,
 )
+_NEARLY_FULL = number(
+    0.5,
+    "SMs that a vendor's product or convolution uses",
+    "share",
+    "of 25 such launches in nine labelled sets readers wanted larger grids of none; its caller does not choose the grid",
+    LaunchSet.NINTH,
+)
 # What all SMs share: more of them at work would not make it faster.
 _BEYOND_SMS = (Unit.DRAM, Unit.L2, Unit.MEMORY)
 _NOT_BLOCKING = (
@@ -86,8 +93,17 @@ def check(
         gain=_gain(blocks, sm_count, slots)
         if profile is None or not waits_for_loads(profile)
         else None,
-        priority=_of_a_short_launch(profile) if short else None,
+        priority=Priority.LOW
+        if _chosen_by_a_vendor(profile, blocks / sm_count)
+        else _of_a_short_launch(profile)
+        if short
+        else None,
     )
+
+
+def _chosen_by_a_vendor(profile: KernelProfile | None, filled: float) -> bool:
+    library = library_of(profile.kernel) if profile else None
+    return filled >= _NEARLY_FULL and library is not None and library.by_call
 
 
 def _of_a_short_launch(profile: KernelProfile | None) -> Priority:

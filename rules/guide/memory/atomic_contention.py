@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
+from gpuadvise.advisor.facts.lone_slice import lone_slice
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import atomic_kinds, relieved
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
+from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.atomics import (
     ADD_UP,
     atomics_in_queue,
@@ -39,9 +40,12 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
     """Advise when atomics retire one by one in global memory, while every unit idles."""
     if fills_shared_memory(profile):
         return PASSED  # shared-atomic-contention says more
+    requests = sum(kind.requests or 0.0 for kind in atomic_kinds(profile))
+    alone = lone_slice(profile)
+    if alone is not None and (requests or any(k.requests is None for k in atomic_kinds(profile))):
+        return _at_one_slice(profile, alone)
     if queue_unseen(profile, limiter):
         return _inferred(profile, limiter)
-    requests = sum(kind.requests or 0.0 for kind in atomic_kinds(profile))
     shares = profile.unit_shares
     if not requests:
         return undecided("profile.reductions") if _uncounted(profile, limiter) else PASSED
@@ -62,6 +66,29 @@ def check(profile: KernelProfile, limiter: Limiter | None = None) -> Verdict:
         evidence=(
             profiled("requests for atomics", requests, "requests"),
             derived(f"{what}s of atomics that retire per cycle", rate, f"{what}s"),
+        ),
+        relief=_added_up(profile),
+    )
+
+
+def _at_one_slice(profile: KernelProfile, alone: float) -> Advice:
+    elapsed, mean = profile.elapsed_cycles or 1.0, profile.l2_cycles.mean or 0.0
+    working = max(profile.sm_cycles.mean or 0.0, mean)
+    return Advice(
+        message=(
+            f"Multiprocessors work {show_share((profile.sm_cycles.mean or 0.0) / elapsed)} of the launch, an average slice of L2 "
+            f"{show_share(mean / elapsed)}, and one slice {show_share(alone)}: what blocks send it at their end, atomics on few "
+            "addresses, queues there."
+        ),
+        action=ADD_UP,
+        evidence=(
+            profiled("busiest slice of L2", alone, "share"),
+            profiled("average slice of L2", mean / elapsed, "share"),
+        ),
+        gain=Gain(
+            kind=GainKind.KERNEL_TIME,
+            upper_bound=elapsed / working,
+            how=f"time of the launch / time that multiprocessors and an average slice work = 1 / {show_number(working / elapsed)}",
         ),
         relief=_added_up(profile),
     )
@@ -127,7 +154,7 @@ RULE = Rule(
         "At least 1.5 % of the instructions are atomics in global memory, and 0.2 to 1 of them retires per "
         "cycle (sectors, or 32 per request) while every unit is below 30 %; from 0.5 where warps wait no longer than for loads, up to 2 where "
         "units are below 15 % and each sector gets 16 of them; or each sector gets 16, and a warp waits 2,000 cycles for each "
-        "request to memory, where no load takes as long."
+        "request to memory, where no load takes as long. Or one slice of L2 works twice as long as an average one, and 2.5 times as long as the SMs."
     ),
     citations=(programming_guide("Atomic Functions"),),
     check=check,
