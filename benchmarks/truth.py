@@ -170,7 +170,8 @@ def labelled(rule: Rule) -> str:
     return _LABELLED.get(rule.id) or rule.formerly or rule.id
 
 
-_LABELLED = {"unfused-pass": "fused-passes"}  # the readers' word for the fault
+# The readers' words for the faults.
+_LABELLED = {"unfused-pass": "fused-passes", "costly-functions": "slow-math"}
 
 
 def scored(recorded: Iterable[Launch], known: Mapping[tuple[str, int], Label]) -> Score:
