@@ -23,6 +23,7 @@ from gpuadvise.advisor.facts.limiter import (
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import at_work, is_short
+from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Gain, GainKind
@@ -77,6 +78,13 @@ _L1_OF_FEW_BLOCKS = number(
     "measured on an H100: 0.52 and 0.56 beside 8 sectors for each needed, 0.3 at most elsewhere",
     LaunchSet.SEVENTH,
 )
+_FEW_LANES = number(
+    8.0,
+    "active threads of a warp in a small or uneven grid",
+    "threads",
+    "our judgement: three of four lanes wait for the others; 3.7 where each takes a line of a text",
+    LaunchSet.NINTH,
+)
 _FEWER_INSTRUCTIONS = (
     Family.DIVERGENCE,
     Family.ARITHMETIC,
@@ -130,6 +138,8 @@ def _holds_each_block(profile: KernelProfile, family: Family, *, few: bool) -> b
         return at_work(profile, profile.l1_busy or 0.0) >= least
     if family is Family.SPILLS:  # with few warps beside them nothing hides them
         return (profile.spill_requests or 0.0) >= _MANY_SPILLS * (profile.instructions or math.inf)
+    if family is Family.DIVERGENCE:  # a warp takes as long as its longest lane
+        return (profile.active_threads or WARP_SIZE) <= _FEW_LANES
     wait = profile.top_stall
     return family is Family.BANKS and wait is not None and wait[0] in _SHARED_WAITS
 

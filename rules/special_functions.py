@@ -86,11 +86,11 @@ OF_FLOATS = number(
     LaunchSet.FOURTH,
 )
 BESIDE_FLOATS = number(
-    1.5,
+    1.6,
     "floating-point instructions per special function, beside quotients that predicates correct",
     "",
-    "measured: 1.2 in a stencil whose neighbours' places are remainders; functions of floats show 2 or more",
-    LaunchSet.EIGHTH,
+    "measured: 1.1 to 1.5 in four kernels whose places are remainders; functions of floats show 2 or more",
+    LaunchSet.NINTH,
 )
 DIVIDING_MOST = number(
     0.4,
@@ -251,7 +251,9 @@ def divides(profile: KernelProfile) -> bool:
     lanes = profile.unpredicated_threads or WARP_SIZE
     floats = sum(profile.float_instructions.values()) / lanes
     corrected = lanes <= PREDICATED * (profile.active_threads or WARP_SIZE)
-    most = BESIDE_FLOATS if corrected and functions >= DIVIDING_MOST else OF_FLOATS
+    products = profile.pipes.get(Unit.FMA_HEAVY, 0.0) >= OF_64_BITS * functions
+    plain = functions >= DIVIDING_MOST or products
+    most = BESIDE_FLOATS if corrected and plain else OF_FLOATS
     return (
         functions >= DIVIDING
         and floats <= most * (profile.special_functions or 0.0)

@@ -121,6 +121,12 @@ _SINGLE_HALVES = r"(?:tensorop|wmma)\w*(?:bf16|f16|h)\w*_align[12](?!\d)"
 # What people call a product of matrices: a convolution and attention are some as well.
 _PRODUCT = r"(?i:gemm|mat_?mul|matrix_?mul|matmult|(?:^|_)b?mm(?:_|$)|attention|attn|fmha|winograd|wgmma|conv(?:[^aeiou]|ol|$))"
 _SOFTMAX = r"(?i)soft_?max"
+# An operator of PyTorch in double whose operands are of several types, which it converts one by one: the kernel that converts
+# as it loads, or (<128, 4>; without conversions doubles get <128, 2>) the one for any strides.
+_WIDENS_OPERANDS = (
+    r"elementwise_kernel<.*Functor<double\b.*LoadWithCast"
+    r"|elementwise_kernel<128, 4, .*gpu_kernel_impl<[^(]*Functor<double\b"
+)
 # What cuDNN puts before and after convolutions on tensor cores whose data are not channels-last.
 _LAYOUT_CONVERSION = r"(?i:nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw)"
 _LIBRARY_PRODUCT = r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_"
@@ -181,6 +187,11 @@ def is_softmax(name: str) -> bool:
 def is_fused_attention(name: str) -> bool:
     """Return whether a kernel's name is that of an attention that stores no scores."""
     return bool(re.search(_FUSED_ATTENTION, name))
+
+
+def widens_operands(name: str) -> bool:
+    """Return whether a kernel's name is that of an operator of PyTorch in double with operands of another type."""
+    return "Functor<double" in name and bool(re.search(_WIDENS_OPERANDS, name))
 
 
 def is_library_product(name: str) -> bool:

@@ -215,3 +215,49 @@ def test_the_grid_of_a_vendors_product_is_not_its_callers() -> None:
     assert priority(product, "underfilled-device") == "low"
     assert priority(replace(product, grid=(1, 60, 1)), "underfilled-device") == "medium"
     assert priority(replace(product, kernel="mine(float *)"), "underfilled-device") == "medium"
+
+
+# Remainders beside multiply-adds: 1.5 floating-point instructions per special function.
+TAPS = replace(
+    SUMS,
+    kernel="ring(const float *, const float *, float *, int)",
+    static_shared=0,
+    seconds=59e-6,
+    elapsed_cycles=117_000.0,
+    instructions=42e6,
+    stalls={"math_pipe_throttle": 0.27, "wait": 0.1},
+    sm_busy=0.69,
+    issue_busy=0.68,
+    unpredicated_threads=27.5,
+    active_threads=32.0,
+    pipes={"xu": 0.2, "alu": 0.55, "fma": 0.38, "fma_heavy": 0.69},
+    float_instructions={"ffma": 61e6},
+    sm_cycles=CycleSpread(),
+    l2_cycles=CycleSpread(),
+    rules=(),
+)
+
+
+def test_several_products_per_special_function_are_divisions_beside_floats() -> None:
+    assert priority(TAPS, "integer-division") == "medium"
+    few = replace(TAPS, pipes={**TAPS.pipes, "fma_heavy": 0.38})
+    assert "integer-division" not in findings(few)
+    more = replace(TAPS, float_instructions={"ffma": 75e6})
+    assert "integer-division" not in findings(more)
+
+
+def test_lanes_that_wait_for_the_longest_count_in_an_uneven_grid_too() -> None:
+    lines = replace(
+        SUMS,
+        grid=(512, 1, 1),
+        waves=0.24,
+        seconds=150e-6,
+        active_threads=3.7,
+        unpredicated_threads=3.6,
+        sm_cycles=CycleSpread(mean=33_000.0),
+        l2_cycles=CycleSpread(),
+    )
+    assert limiter_of(lines).name == "imbalance"
+    assert "divergent-branches" in findings(lines)
+    nine = replace(lines, active_threads=9.0, unpredicated_threads=9.0)
+    assert "divergent-branches" not in findings(nine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.counted_lines import LineCount
+from gpuadvise.advisor.facts.library_kernels import widens_operands
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.quantity import show_share
@@ -27,6 +28,7 @@ _SHORTER = number(
     "measured: functions such as exp() have four times as many in double",
     LaunchSet.RECORDED,
 )
+_HALF_AS_WIDE = number(2.0, "bytes of a double per byte of a float", "", "arithmetic")
 _LEAST_LEFT = number(
     0.001,
     "instructions left without conversions, at least",
@@ -47,7 +49,11 @@ def check(
     """
     if fp64_share == 0:
         observations = None
-    measured = (_profiled(profile),) if profile and converts(profile) else ()
+    measured: tuple[Advice, ...] = ()
+    if profile is not None and widens_operands(profile.kernel):
+        measured = (_operator(profile),)
+    elif profile is not None and converts(profile):
+        measured = (_profiled(profile),)
     if not observations:
         return measured
     slow, ratio = _slow(fp64_ratio), _ratio(fp64_ratio)
@@ -80,6 +86,23 @@ def _profiled(profile: KernelProfile) -> Advice:
         relief=relief,
         left={Unit.ISSUE: f"with {show_share(least)} of the instructions"},
         priority=Priority.MEDIUM,  # measured, three times the time on an H200: more than a habit
+    )
+
+
+def _operator(profile: KernelProfile) -> Advice:
+    """Return the advice on an operator of PyTorch that converts operands of another type to double."""
+    relief = relieved(profile, _SHORTER, Unit.FP64, Unit.XU, Unit.COMPUTE, *ISSUED, Unit.ADU)
+    return Advice(
+        message="An operator of PyTorch computes in double, and one of its operands at least is of another type: each element is converted.",
+        action=(
+            "Look for the operand that is float64: a NumPy array, or a tensor of numbers made with dtype=torch.float64. Give it the "
+            "type of the other (.float(), dtype=torch.float32); a Python number keeps the tensor's type."
+        ),
+        evidence=(profiled("issue slots", profile.issue_busy or 0.0, "share"),),
+        relief=relief
+        | relieved(profile, _HALF_AS_WIDE, Unit.DRAM, Unit.L2, Unit.L1_SHARED, Unit.LSU),
+        left={Unit.DRAM: "with half of the bytes", Unit.L2: "with half of the bytes"},
+        priority=Priority.MEDIUM,
     )
 
 
@@ -118,7 +141,7 @@ RULE = Rule(
     why="One double literal makes the compiler convert and compute the whole expression in double.",
     when=(
         "A float expression contains a floating literal without f or a double-precision math function, or "
-        "a profile shows conversions at 60 % (20 % in a kernel whose signature has float and no double) beside "
+        "a profile is of an operator of PyTorch in double with operands of another type, or shows conversions at 60 % (20 % in a kernel whose signature has float and no double) beside "
         "FP64 at 20 % or more, or FP64 at 30 % in such a kernel of which 80 % of the arithmetic is double, or conversions at 40 % with a quarter as many FP64 instructions in such a kernel, which is medium. "
         "The gain there is bounded by the instructions that are left: a quarter, or those of 16 and 32 bits and to memory "
         "where 6 FP64 instructions or more per conversion, or no counts, allow that double functions take the rest."

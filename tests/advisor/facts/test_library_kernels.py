@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpuadvise.advisor.facts.library_kernels import base_name, is_product, library_of
+from gpuadvise.advisor.facts.library_kernels import (
+    base_name,
+    is_product,
+    library_of,
+    widens_operands,
+)
 
 
 @pytest.mark.parametrize(
@@ -110,3 +115,22 @@ def test_products_of_anybody_by_their_names(kernel: str, expected: bool) -> None
 )
 def test_a_name_without_what_files_write_differently(kernel: str, name: str) -> None:
     assert base_name(kernel) == name
+
+
+_MULTIPLY = "at::native::BinaryFunctor<double, double, double, at::native::binary_internal::MulFunctor<double>>"
+
+
+@pytest.mark.parametrize(
+    ("name", "mixed"),
+    [
+        (f"void at::native::elementwise_kernel<128, 4, void at::native::gpu_kernel_impl<{_MULTIPLY}>(at::TensorIteratorBase &)>", True),
+        (f"void at::native::unrolled_elementwise_kernel<{_MULTIPLY}, std::array<char *, 3>, 4, at::native::memory::LoadWithCast<2>>", True),
+        (f"void at::native::elementwise_kernel<128, 2, void at::native::gpu_kernel_impl_nocast<{_MULTIPLY}>(at::TensorIteratorBase &)>", False),
+        (f"void at::native::vectorized_elementwise_kernel<2, {_MULTIPLY}, std::array<char *, 3>>", False),
+        ("void at::native::elementwise_kernel<128, 4, void at::native::gpu_kernel_impl<at::native::BinaryFunctor<float, float, float>>", False),
+    ],
+)  # fmt: skip
+def test_operators_of_pytorch_in_double_with_operands_of_other_types(
+    name: str, mixed: bool
+) -> None:
+    assert widens_operands(name) is mixed
