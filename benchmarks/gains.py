@@ -27,7 +27,14 @@ from typing import TYPE_CHECKING
 from truth import RECORDED, judged, labelled, labels, launches, loud_rules
 
 from gpuadvise.rules import after_repair
-from gpuadvise.rules.expectation import Expectation, GainExponents, expectation, exponents_of
+from gpuadvise.rules.expectation import (
+    Expectation,
+    GainExponents,
+    at_length,
+    by_length,
+    expectation,
+    exponents_of,
+)
 from gpuadvise.rules.model import Priority
 
 if TYPE_CHECKING:
@@ -64,6 +71,7 @@ class Estimate:
     finding: Finding | None
     nsight_global: float
     nsight_any: float
+    seconds: float | None = None
     expected: Expectation | None = None
 
     @property
@@ -81,12 +89,17 @@ class Estimate:
     @property
     def rule(self) -> str:
         """The rule that found the fault; "" without a finding."""
-        return labelled(self.finding.rule) if self.finding else ""
+        return self.finding.rule.formerly or self.finding.rule.id if self.finding else ""
 
     @property
     def exponent(self) -> float:
-        """What power of the bound was won."""
-        return math.log(self.won) / math.log(max(self.usual_bound, _LEAST_BOUND))
+        """What power of the bound was won, as of a launch of 100 us."""
+        won = math.log(self.won) / math.log(max(self.usual_bound, _LEAST_BOUND))
+        return won / by_length(self.seconds)
+
+    def expected_by(self, exponents: GainExponents) -> Expectation:
+        """Return what *exponents* of launches of 100 us say of this one."""
+        return expectation(at_length(exponents, self.seconds), self.usual_bound)
 
 
 def estimates(folder: Path, form: str = "raw.csv") -> Iterator[Estimate]:
@@ -114,6 +127,7 @@ def estimates(folder: Path, form: str = "raw.csv") -> Iterator[Estimate]:
             finding=next(of_kind, None),
             nsight_global=of_kernel,
             nsight_any=of_any,
+            seconds=launch.profile.seconds,
         )
 
 
@@ -181,15 +195,13 @@ def with_expectations(
             result.append(row)
             continue
         if shipped:
-            result.append(
-                replace(row, expected=expectation(exponents_of(row.rule), row.usual_bound))
-            )
+            result.append(replace(row, expected=row.expected_by(exponents_of(row.rule))))
             continue
         key = row.rule, _left_out(row, sets=sets)
         if key not in others:
             rest = [each for each in spoken if _left_out(each, sets=sets) != key[1]]
             others[key] = fitted(row.rule, rest)
-        result.append(replace(row, expected=expectation(others[key], row.usual_bound)))
+        result.append(replace(row, expected=row.expected_by(others[key])))
     return result
 
 

@@ -312,7 +312,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
     return Report(
         kernel=facts.kernel,
         device=facts.device,
-        lines=(*in_order(findings, counted=counted), *silent),
+        lines=(*in_order(findings, counted=counted, seconds=_seconds(facts)), *silent),
         skipped=skipped,
         known=names,
         seconds=_seconds(facts),

@@ -1,14 +1,16 @@
 """What a repair is likely to win: the share of its bound that repairs of the same fault won.
 
-A bound is what no repair can exceed; most win less of it the larger it is. Over labelled launches whose
+A bound is what no repair can exceed; most win less of it the larger it is, and the shorter the launch: what it takes to start,
+and to wait for the first loads, no repair takes away. Over labelled launches whose
 repair was measured, the gain is a power of the bound, and the exponents of one rule lie near each other:
-their quantiles are the expectation and its range. `benchmarks/gains.py --fit` computes them and holds them,
+their quantiles are the expectation and its range. They are those of a launch of 100 us. `benchmarks/gains.py --fit` computes them and holds them,
 with each program left out in turn, against what its repairs won.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuadvise.rules.advice import GainKind
@@ -56,36 +58,45 @@ def in_run(gain: float, share: float) -> float:
     return 1 / (1 - share * (1 - 1 / gain))
 
 
+_LENGTH = 100e-6  # seconds of a launch whose exponents stand below
+# Per factor e in the length of a launch, by the same repairs; shorter and longer ones than these count as these.
+LONGER = 0.0675
+_SHORTEST, _LONGEST = 5e-6, 10e-3
+
+
 # Of repairs that won 1.15x or more, on an H100 and H200s: tests/truth, all sets.
 EXPONENTS: dict[str, GainExponents] = {
-    "atomic-contention": GainExponents(low=0.52, median=0.79, high=0.92, repairs=33, programs=33),
-    "bank-conflicts": GainExponents(low=0.46, median=0.76, high=1, repairs=20, programs=20),
-    "divergent-branches": GainExponents(low=0.55, median=0.79, high=0.92, repairs=16, programs=16),
+    "atomic-contention": GainExponents(low=0.46, median=0.66, high=0.76, repairs=38, programs=38),
+    "bank-conflicts": GainExponents(low=0.41, median=0.73, high=1, repairs=21, programs=21),
+    "costly-functions": GainExponents(low=0.33, median=0.69, high=0.93, repairs=7, programs=7),
+    "divergent-branches": GainExponents(low=0.51, median=0.75, high=0.91, repairs=20, programs=20),
     "divergent-constant-reads": GainExponents(
-        low=0.48, median=0.79, high=0.97, repairs=7, programs=7
+        low=0.49, median=0.66, high=0.97, repairs=9, programs=9
     ),
-    "implicit-double": GainExponents(low=0.41, median=0.67, high=0.92, repairs=12, programs=12),
-    "integer-division": GainExponents(low=0.33, median=0.77, high=0.99, repairs=14, programs=14),
-    "latency-bound": GainExponents(low=0.23, median=0.63, high=0.9, repairs=24, programs=24),
-    "launch-bound": GainExponents(low=0.24, median=0.63, high=0.9, repairs=29, programs=14),
-    "library-available": GainExponents(low=0.36, median=0.66, high=0.84, repairs=21, programs=18),
-    "load-imbalance": GainExponents(low=0.48, median=0.79, high=0.95, repairs=7, programs=7),
-    "low-occupancy": GainExponents(low=0.43, median=0.79, high=0.92, repairs=4, programs=4),
-    "narrow-loads": GainExponents(low=0.39, median=0.84, high=1, repairs=33, programs=31),
-    "partial-warp": GainExponents(low=0.42, median=0.78, high=1, repairs=3, programs=3),
+    "host-memory-reads": GainExponents(low=0.38, median=0.66, high=0.88, repairs=1, programs=1),
+    "implicit-double": GainExponents(low=0.34, median=0.59, high=0.83, repairs=15, programs=15),
+    "integer-division": GainExponents(low=0.32, median=0.7, high=0.95, repairs=15, programs=15),
+    "latency-bound": GainExponents(low=0.26, median=0.61, high=0.8, repairs=27, programs=27),
+    "launch-bound": GainExponents(low=0.31, median=0.67, high=0.99, repairs=33, programs=16),
+    "library-available": GainExponents(low=0.34, median=0.58, high=0.79, repairs=21, programs=18),
+    "load-imbalance": GainExponents(low=0.49, median=0.73, high=0.93, repairs=9, programs=9),
+    "low-occupancy": GainExponents(low=0.43, median=0.73, high=0.83, repairs=5, programs=5),
+    "narrow-loads": GainExponents(low=0.44, median=0.8, high=0.96, repairs=38, programs=36),
+    "partial-warp": GainExponents(low=0.41, median=0.7, high=1, repairs=3, programs=3),
     "redundant-global-loads": GainExponents(
-        low=0.21, median=0.65, high=0.89, repairs=23, programs=22
+        low=0.27, median=0.6, high=0.82, repairs=26, programs=25
     ),
-    "register-spills": GainExponents(low=0.41, median=0.76, high=0.96, repairs=23, programs=23),
-    "tail-effect": GainExponents(low=0.46, median=0.79, high=0.98, repairs=6, programs=6),
-    "tiny-blocks": GainExponents(low=0.48, median=0.81, high=0.9, repairs=7, programs=7),
-    "uncoalesced-access": GainExponents(low=0.41, median=0.71, high=0.9, repairs=107, programs=105),
-    "underfilled-device": GainExponents(low=0.37, median=0.79, high=0.97, repairs=40, programs=40),
-    "unpadded-rows": GainExponents(low=0.39, median=0.78, high=1, repairs=1, programs=1),
-    "unused-tensor-cores": GainExponents(low=0.25, median=0.71, high=0.95, repairs=15, programs=15),
+    "register-spills": GainExponents(low=0.35, median=0.68, high=0.82, repairs=26, programs=26),
+    "tail-effect": GainExponents(low=0.41, median=0.7, high=0.99, repairs=7, programs=7),
+    "tiny-blocks": GainExponents(low=0.49, median=0.72, high=0.83, repairs=8, programs=8),
+    "uncoalesced-access": GainExponents(low=0.35, median=0.65, high=0.8, repairs=120, programs=118),
+    "underfilled-device": GainExponents(low=0.37, median=0.72, high=0.84, repairs=48, programs=47),
+    "unfused-pass": GainExponents(low=0.4, median=0.72, high=1, repairs=7, programs=2),
+    "unpadded-rows": GainExponents(low=0.38, median=0.7, high=1, repairs=1, programs=1),
+    "unused-tensor-cores": GainExponents(low=0.23, median=0.66, high=0.82, repairs=17, programs=17),
 }
 # Of a rule none of whose repairs was measured.
-OTHER_RULES = GainExponents(low=0.38, median=0.75, high=0.94)
+OTHER_RULES = GainExponents(low=0.37, median=0.68, high=0.91)
 # Gains of these are times of the kernel itself.
 OF_A_KERNEL = frozenset({GainKind.KERNEL_TIME, GainKind.KERNEL_THROUGHPUT, GainKind.GLOBAL_TRAFFIC})
 
@@ -95,6 +106,24 @@ def exponents_of(*names: str) -> GainExponents:
     return next((EXPONENTS[name] for name in names if name in EXPONENTS), OTHER_RULES)
 
 
+def by_length(seconds: float | None) -> float:
+    """Return what a launch of *seconds* wins of the exponents of one of 100 us; 1 where its time is not known."""
+    if not seconds:
+        return 1.0
+    return 1 + LONGER * math.log(min(max(seconds, _SHORTEST), _LONGEST) / _LENGTH)
+
+
+def at_length(exponents: GainExponents, seconds: float | None) -> GainExponents:
+    """Return *exponents* as a launch of *seconds* has them; no repair wins more than the bound."""
+    factor = by_length(seconds)
+    return replace(
+        exponents,
+        low=min(1.0, exponents.low * factor),
+        median=min(1.0, exponents.median * factor),
+        high=min(1.0, exponents.high * factor),
+    )
+
+
 def expectation(exponents: GainExponents, bound: float) -> Expectation:
     """Return what a repair wins of at most *bound*, a factor of 1 or more."""
     return Expectation(
@@ -102,12 +131,14 @@ def expectation(exponents: GainExponents, bound: float) -> Expectation:
     )
 
 
-def expected_gain(names: Sequence[str], gain: Gain | None, *, counted: bool) -> Expectation | None:
-    """Return what is likely of *gain*, None where it is no time of a kernel, or nobody *counted* its work."""
+def expected_gain(
+    names: Sequence[str], gain: Gain | None, *, counted: bool, seconds: float | None = None
+) -> Expectation | None:
+    """Return what is likely of *gain* of a launch of *seconds*, None where it is no time of a kernel, or nobody *counted* its work."""
     if not counted or gain is None or gain.upper_bound < 1:
         return None
     if gain.of_kernel is not None and gain.share is not None:
         return expectation(exponents_of(*names), gain.of_kernel).of_run(gain.share)
     if gain.kind not in OF_A_KERNEL:
         return None
-    return expectation(exponents_of(*names), gain.usual_bound)
+    return expectation(at_length(exponents_of(*names), seconds), gain.usual_bound)

@@ -127,6 +127,7 @@ class Finding:
     worse_than: float | None = None  # the bound that a baseline had for it
     counted: bool = False  # units, or bytes or operations in a time, bound its gain
     share: float | None = None  # of the run, or of all that was profiled, that its launches take
+    seconds: float | None = None  # of one launch
 
     @property
     def message(self) -> str:
@@ -177,7 +178,9 @@ class Finding:
     @property
     def expectation(self) -> Expectation | None:
         """What the advice is likely to win of what its gain is of; None where nothing tells."""
-        return expected_gain(self.rule.names, self.advice.gain, counted=self.counted)
+        return expected_gain(
+            self.rule.names, self.advice.gain, counted=self.counted, seconds=self.seconds
+        )
 
     @property
     def bound_of_run(self) -> float | None:
@@ -310,6 +313,7 @@ class Report:
                 shape=self.shape,
                 counted=self.counted,
                 share=share,
+                seconds=self.seconds,
             )
             for line in self.lines
             if isinstance(line.outcome, Advice)
@@ -402,17 +406,22 @@ def _source(label: str, file: str, facts: Facts) -> str:
     return file if bounds and bounds.threads == launch.threads else "you"
 
 
-def in_order(advised: Iterable[RuleLine], *, counted: bool = False) -> tuple[RuleLine, ...]:
-    """Return the lines of *advised*, each with advice, what to take first before the others."""
+def in_order(
+    advised: Iterable[RuleLine], *, counted: bool = False, seconds: float | None = None
+) -> tuple[RuleLine, ...]:
+    """Return the lines of *advised*, each with advice on a launch of *seconds*, what to take first before the others."""
     lines = tuple(advised)
     if len(lines) < 2:
         return lines
-    return tuple(sorted(lines, key=lambda line: _rank(line, counted=counted)))
+    return tuple(sorted(lines, key=lambda line: _rank(line, counted=counted, seconds=seconds)))
 
 
-def _rank(line: RuleLine, *, counted: bool) -> tuple[bool, bool, bool, int, int, float]:
+def _rank(
+    line: RuleLine, *, counted: bool, seconds: float | None
+) -> tuple[bool, bool, bool, int, int, float]:
     assert isinstance(line.outcome, Advice)
-    return Finding(rule=line.rule, advice=line.outcome, counted=counted).rank()
+    finding = Finding(rule=line.rule, advice=line.outcome, counted=counted, seconds=seconds)
+    return finding.rank()
 
 
 def finding_id(rule: str, file: str | None, kernel: str | None) -> str:

@@ -25,7 +25,7 @@ from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
 from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.coverage import Coverage, coverage_of, nothing_found, wanted_profile
-from gpuadvise.rules.expectation import Expectation, exponents_of
+from gpuadvise.rules.expectation import Expectation, at_length, exponents_of
 from gpuadvise.rules.judge import count_at_or_above, met_note, shares
 from gpuadvise.rules.model import Gain, GainKind, Location, Priority, Rule
 from gpuadvise.rules.places import is_at_its_line
@@ -646,13 +646,13 @@ def _why(finding: Finding) -> str:
     assert gain is not None
     words = f"the most: {gain.how}"
     if finding.expectation is not None:
-        numbers = exponents_of(*finding.rule.names)
+        numbers = at_length(exponents_of(*finding.rule.names), finding.seconds)
         of = (
             f"{plural(numbers.repairs, 'measured repair')} of this fault, and with less weight those of others"
             if numbers.repairs
             else "measured repairs of other faults, for none of this one was measured"
         )
-        words += f"; likely: that to the power of {numbers.median:g}, by {of}"
+        words += f"; likely: that to the power of {numbers.median:.2g}, by {of}"
     return f"{words}."
 
 

@@ -126,5 +126,5 @@ def exponents_sentence(*names: str) -> str:
     )
     return (
         f"the bound to the power of {exponents.median:g}; of 8 in 10 repairs to that of {exponents.low:g} to "
-        f"{exponents.high:g} ({_OF_REPAIRS}: {of})"
+        f"{exponents.high:g}, of a launch of 100 us; less of shorter ones, more of longer ({_OF_REPAIRS}: {of})"
     )
