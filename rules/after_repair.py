@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Launches with two findings or more, none of which the fastest recorded version of the program shows.
-ALL_REPAIRS = GainExponents(low=0.43, median=0.81, high=0.93, repairs=62, programs=57)
+ALL_REPAIRS = GainExponents(low=0.37, median=0.8, high=0.93, repairs=75, programs=70)
 _NEARLY_AT_ROOF = number(
     0.9,
     "unit that will limit after a repair",

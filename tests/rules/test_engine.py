@@ -101,7 +101,7 @@ def test_findings_come_by_what_the_run_can_win_then_the_guides_class() -> None:
         rule("none", advice()),
         rule("small", advice(1.1)),
         rule("none-either", advice()),
-        rule("large", advice(3)),
+        rule("large", advice(4)),
         rule("high", advice(), Priority.HIGH),
     ]
     report = run(rules, KNOWN)

@@ -94,7 +94,7 @@ def _inferred(profile: KernelProfile) -> Advice:
     active, working = profile.active_threads or WARP_SIZE, profile.unpredicated_threads or WARP_SIZE
     return Advice(
         message=(
-            f"Issue slots are {show_share(issue)} busy with hardly a floating-point operation, the ALU pipe takes "
+            f"Issue slots are {show_share(issue)} busy with few floating-point operations, the ALU pipe takes "
             f"{show_share(alu)}, and a predicate stops {show_share(1 - working / active)} of the active lanes: that looks like "
             "integer divisions or remainders, whose pipe this page does not name (the raw page does: pipe xu)."
         ),
@@ -177,9 +177,9 @@ RULE = Rule(
     when=(
         "Device code divides integers, or takes a remainder, by a value that is not a literal; or a profile "
         "shows a kernel that is not a library's, whose issue slots are its limit, alone or beside a busier unit, with special functions at "
-        "18 % or more beside fewer floating-point instructions than that makes (up to 1.5 for each where predicates stop 7.5 % of the lanes) and with integers multiplied, which is medium; or, on a page that counts no "
-        "instructions, with the FP32 peak at 1 % or less, the ALU pipe at 50 % to 93 % of what is issued, a predicate that "
-        "stops 7.5 % of the active lanes or more, and the pipes to memory at 37 % or less."
+        "18 % or more beside fewer floating-point instructions than that makes (up to 1.6 for each where predicates stop 7.5 % of the lanes) and with integers multiplied, which is medium; or, on a page that counts no "
+        "instructions, with the FP32 peak at 1 % or less (6.5 % where the pipes to memory are at 20 % or more), the ALU pipe at 50 % to 93 % of "
+        "what is issued, all lanes active of which a predicate stops 7.5 % or more, and the pipes to memory at 40 % or less."
     ),
     citations=guide("12.1.4", "11.1.1"),
     check=check,
