@@ -40,10 +40,10 @@ _LEAST_READ = number(
     LaunchSet.NINTH,
 )
 _SERVED_BY_L1 = number(
-    0.5,
+    0.55,
     "loads that L1 has, of gathers that L2 serves",
     "share",
-    "measured in those: 0 to 0.49; rows of a thread and tiles lie above",
+    "measured in those: 0 to 0.49; passes of transforms 0.6, rows of a thread more",
     LaunchSet.NINTH,
 )
 _OF_STORES = number(

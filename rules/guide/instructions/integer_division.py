@@ -177,7 +177,7 @@ RULE = Rule(
     when=(
         "Device code divides integers, or takes a remainder, by a value that is not a literal; or a profile "
         "shows a kernel that is not a library's, whose issue slots are its limit, alone or beside a busier unit, with special functions at "
-        "18 % or more beside fewer floating-point instructions than that makes (up to 1.6 for each where predicates stop 7.5 % of the lanes) and with integers multiplied, which is medium; or, on a page that counts no "
+        "18 % or more beside fewer floating-point instructions than that makes (up to 1.75 for each where predicates stop 7.5 % of the lanes) and with integers multiplied, which is medium; or, on a page that counts no "
         "instructions, with the FP32 peak at 1 % or less (6.5 % where the pipes to memory are at 20 % or more), the ALU pipe at 50 % to 93 % of "
         "what is issued, all lanes active of which a predicate stops 7.5 % or more, and the pipes to memory at 40 % or less."
     ),

@@ -168,7 +168,7 @@ RULE = Rule(
     when=(
         "Less than 80 % of the bytes that a warp's access moves are used; low for profiled launches below 5 us, for arrays "
         "of 16 KiB or less, where L1 is busy with loads of which it has 70 % and whose sectors are used by half, and for gathers "
-        "that L2 serves: loads use 6 to 14 bytes of a sector, L1 has less than half of them, and device memory reads 0.85 bytes or less for each used. "
+        "that L2 serves: loads use 6 to 14 bytes of a sector, L1 has less than 55 % of them, and device memory reads 0.85 bytes or less for each used. "
         "Stores do not count where a profile shows that warps wait for loads and L2 is less than half busy; nothing does "
         "where sectors are fewer than a tenth of the requests to memory, nor where SMs idle for lack of work, unless L1 is "
         "60 % busy while they work. Requests of a warp that is not full count from 5 sectors on. In a source: neighbouring threads access elements a row apart."
