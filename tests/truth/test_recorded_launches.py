@@ -39,17 +39,15 @@ BLIND = {
     ("fourth", "details.csv"): 0.90,
     ("fifth", "raw.csv"): 0.88,
     ("fifth", "details.csv"): 0.72,
-    ("sixth", "raw.csv"): 0.89,
+    ("sixth", "raw.csv"): 0.96,
     ("sixth", "details.csv"): 0.81,
     ("seventh", "raw.csv"): 0.84,
     ("seventh", "details.csv"): 0.81,
     ("eighth", "raw.csv"): 0.97,
-    ("eighth", "details.csv"): 0.79,
-    ("ninth", "raw.csv"): 0.77,
-    ("ninth", "details.csv"): 0.70,
+    ("eighth", "details.csv"): 0.81,
+    ("ninth", "raw.csv"): 0.88,
+    ("ninth", "details.csv"): 0.82,
 }
-# Of precision, where the page does not count what tells a fault from what looks like it.
-PRECISE = {("ninth", "details.csv"): 0.88}
 # Excellent launches that are not silent, where there are any: in the third and fifth a sparse product has two low remarks.
 NOISY = {
     ("third", "raw.csv"): 1,
@@ -84,5 +82,5 @@ def test_advice_on_blindly_labelled_launches_stays_true(name: str, form: str) ->
     score = TRUTH.scored(list(TRUTH.launches(folder, form)), known)
     assert score.limits == len(known)
     assert len(score.noisy) <= NOISY.get((name, form), 0), score.noisy
-    assert score.precision >= PRECISE.get((name, form), LEAST), score.lines
+    assert score.precision >= LEAST, score.lines
     assert score.recall >= BLIND[name, form], score.lines
