@@ -21,6 +21,7 @@ from gpuadvise.cli.blocks import (
     Table,
     Tone,
     header,
+    table,
 )
 
 if TYPE_CHECKING:
@@ -128,15 +129,12 @@ def _places(search: Sequence[str]) -> str:
 
 
 def _answers(answers: Sequence[Mapping[str, Any]]) -> Table:
-    rows = tuple(
-        (
-            Cell(answer["verdict"], TONES[answer["verdict"]]),
-            Cell(answer["file"]),
-            Cell(answer["summary"]),
-        )
-        for answer in answers
+    return table(
+        answers,
+        ("verdict", lambda answer: Cell(answer["verdict"], TONES[answer["verdict"]])),
+        ("file", lambda answer: answer["file"]),
+        (Column("why", below=True), lambda answer: answer["summary"]),
     )
-    return Table(header("verdict", "file", Column("why", below=True)), rows)
 
 
 def _files(files: Sequence[Mapping[str, Any]]) -> Table:

@@ -15,7 +15,18 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, plural, quoted_path
 from gpuadvise.advisor.quantity import show_bytes, show_share
 from gpuadvise.advisor.short_names import shortened
-from gpuadvise.cli.blocks import Block, Cell, Column, Line, Table, Tone, header, left_out
+from gpuadvise.cli.blocks import (
+    Block,
+    Cell,
+    Column,
+    Line,
+    Table,
+    Tone,
+    header,
+    known,
+    left_out,
+    table,
+)
 from gpuadvise.cli.damage import damage_notes, unreadable
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.formats import Format
@@ -194,10 +205,17 @@ def _kernel_row(record: Record) -> tuple[Cell, ...]:
 def _occupancy(record: Record) -> Cell:
     if record["launchable"] is False:
         return Cell("cannot start", Tone.BAD)
-    share = record["occupancy"]
+    return _share(record["occupancy"])
+
+
+def _share(share: float | None) -> Cell:
     if share is None:
         return Cell("-", Tone.FAINT)
     return Cell(show_share(share), Tone.POOR if share < LOW else Tone.GOOD)
+
+
+def _poor_where(count: int, bound: str = "") -> Cell:
+    return Cell(f"{bound}{count:,}", Tone.POOR if count else Tone.PLAIN)
 
 
 def _number(value: int | None) -> Cell:
@@ -207,9 +225,8 @@ def _number(value: int | None) -> Cell:
 def _spilled(record: Record) -> Cell:
     if record["spill_stores"] is None:
         return Cell("-", Tone.FAINT)
-    total = record["spill_stores"] + (record["spill_loads"] or 0)
     bound = "≤" if record["spills_are"] == "upper bound" else ""
-    return Cell(f"{bound}{total:,}", Tone.POOR if total else Tone.PLAIN)
+    return _poor_where(record["spill_stores"] + (record["spill_loads"] or 0), bound)
 
 
 def _block(record: Record) -> Cell:
@@ -240,7 +257,6 @@ def _remarks(records: list[Record]) -> list[str]:
 
 Key = tuple[str, str, str, str]
 
-_ENTRY_COLUMNS = header(">count", "content", "arch", "packed", ">bytes", "where")
 _IMAGES = (Content.SASS, Content.STUB)
 # Looked up for every entry, and only then put into words.
 _KIND = attrgetter(
@@ -249,7 +265,7 @@ _KIND = attrgetter(
 
 
 def entries_page(request: KernelsRequest, entries: Iterable[Entry | EntryTally]) -> list[Block]:
-    """Return the entries, those of kernel kind counted together."""
+    """Return the entries, those of one kind counted together."""
     counts: Counter[Key] = Counter()
     sizes: Counter[Key] = Counter()
     for (content, target, compression, *place), (count, size) in _kinds(entries).items():
@@ -257,21 +273,19 @@ def entries_page(request: KernelsRequest, entries: Iterable[Entry | EntryTally])
         key = (content.value, _entry_target(content, target), compression.value, where)
         counts[key] += count
         sizes[key] += size
-    rows = sorted(counts, key=lambda key: (key[3], key[0], _target_order(key[1])))
-    table = Table(
-        _ENTRY_COLUMNS,
-        tuple(
-            (
-                Cell(f"{counts[key]:,}"),
-                *map(Cell, key[:3]),
-                Cell(show_bytes(sizes[key])),
-                Cell(key[3]),
-            )
-            for key in rows
-        ),
-    )
     total = f"{plural(counts.total(), 'entry', 'entries')}, {show_bytes(sizes.total())}."
-    return [Line(total, Tone.STRONG), *([table] if rows else [])]
+    if not counts:
+        return [Line(total, Tone.STRONG)]
+    listed = table(
+        sorted(counts, key=lambda key: (key[3], key[0], _target_order(key[1]))),
+        (">count", lambda key: f"{counts[key]:,}"),
+        ("content", lambda key: key[0]),
+        ("arch", lambda key: key[1]),
+        ("packed", lambda key: key[2]),
+        (">bytes", lambda key: show_bytes(sizes[key])),
+        ("where", lambda key: key[3]),
+    )
+    return [Line(total, Tone.STRONG), listed]
 
 
 def _kinds(entries: Iterable[Entry | EntryTally]) -> dict[Any, list[int]]:
@@ -366,11 +380,6 @@ def notes(request: KernelsRequest, choice: Choice | None, gatherer: Gatherer) ->
     return said
 
 
-_GROUP_COLUMNS = header(
-    ">kernels", ">code", ">spilling", ">regs", ">lowest occupancy", ">below 50 %"
-)
-
-
 def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -> list[Block]:
     """Return the *listed* groups as a table, and what all hold together."""
     kernels = sum(group.kernels for group in groups)
@@ -379,10 +388,18 @@ def groups_page(groups: list[KernelGroup], listed: list[KernelGroup], by: str) -
     head = f"{plural(kernels, 'kernel')} in {plural(len(groups), 'group')}{code}."
     blocks: list[Block] = [Line(head, Tone.STRONG)]
     if listed:
-        columns = (*_GROUP_COLUMNS, Column(by, below=True))
         shared = _shared_folder(listed) if by == "file" else ""
-        rows = (_group_row(group, group.group.removeprefix(shared)) for group in listed)
-        blocks.append(Table(columns, tuple(rows)))
+        shown = table(
+            listed,
+            (">kernels", lambda group: f"{group.kernels:,}"),
+            (">code", lambda group: known(group.code_bytes, show_bytes)),
+            (">spilling", lambda group: _poor_where(group.spilling)),
+            (">regs", lambda group: known(group.most_registers, "{:,}".format)),
+            (">lowest occupancy", lambda group: _share(group.lowest_occupancy)),
+            (">below 50 %", lambda group: f"{group.below_half:,}"),
+            (Column(by, below=True), lambda group: group.group.removeprefix(shared)),
+        )
+        blocks.append(shown)
     return [*blocks, *left_out(len(groups) - len(listed), "group", "--limit 0 shows all")]
 
 
@@ -395,18 +412,3 @@ def _shared_folder(groups: list[KernelGroup]) -> str:
         names[0] for names in takewhile(lambda own: len({*own}) == 1, zip(*folders, strict=False))
     ]
     return "/".join(shared) + "/" if shared else ""
-
-
-def _group_row(group: KernelGroup, name: str) -> tuple[Cell, ...]:
-    lowest = group.lowest_occupancy
-    return (
-        Cell(f"{group.kernels:,}"),
-        Cell("-" if group.code_bytes is None else show_bytes(group.code_bytes)),
-        Cell(f"{group.spilling:,}", Tone.POOR if group.spilling else Tone.PLAIN),
-        Cell("-" if group.most_registers is None else f"{group.most_registers:,}"),
-        Cell("-", Tone.FAINT)
-        if lowest is None
-        else Cell(show_share(lowest), Tone.POOR if lowest < LOW else Tone.GOOD),
-        Cell(f"{group.below_half:,}"),
-        Cell(name),
-    )

@@ -298,7 +298,7 @@ def _ascii(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
-_LEFT, _RIGHT = "text-align:left", "text-align:right"
+_LEFT, _RIGHT = 'style="text-align:left"', 'style="text-align:right"'
 
 
 def _notebook_block(block: Block) -> str:
@@ -310,8 +310,8 @@ def _notebook_block(block: Block) -> str:
             return f"<h4>{_text(block.text)}</h4>"
         case LabelledFacts():
             rows = (
-                f"<tr><th {_style(_LEFT)}>{_text(row.label)}</th>"
-                f"<td {_style(_LEFT)}>{_toned(row.value)}</td><td {_style(_LEFT)}>{_text(row.said)}</td></tr>"
+                f"<tr><th {_LEFT}>{_text(row.label)}</th><td {_LEFT}>{_toned(row.value)}</td>"
+                f"<td {_LEFT}>{_text(row.said)}</td></tr>"
                 for row in block.rows
             )
             return f"<table><tbody>{''.join(rows)}</tbody></table>"
@@ -324,21 +324,15 @@ def _notebook_block(block: Block) -> str:
 
 
 def _notebook_table(table: Table) -> str:
-    sides = [_style(_RIGHT if column.right else _LEFT) for column in table.columns]
-    head = "".join(
-        f"<th {side}>{_text(column.title)}</th>"
-        for column, side in zip(table.columns, sides, strict=True)
-    )
+    sides = [_RIGHT if column.right else _LEFT for column in table.columns]
+    titles = zip(table.columns, sides, strict=True)
+    head = "".join(f"<th {side}>{_text(column.title)}</th>" for column, side in titles)
     rows = (
         "".join(f"<td {side}>{_toned(cell)}</td>" for cell, side in zip(row, sides, strict=True))
         for row in table.rows
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _style(side: str) -> str:
-    return f'style="{side}"'
 
 
 def _toned(cell: Cell) -> str:
