@@ -70,6 +70,8 @@ RULES: dict[str, frozenset[str]] = {
     "launch-bound": frozenset({LAUNCHES, GRAPHS}),
     "frequent-synchronization": frozenset({WAITS}),
     "uneven-ranks": frozenset({EXPOSED, RANKS, STRAGGLER}),
+    "exposed-communication": frozenset({EXPOSED}),
+    "exposed-communication: ranks included": frozenset({EXPOSED, RANKS, STRAGGLER}),
     "memory-bound": frozenset({FUSION}),
     "unfused-attention": frozenset({ATTENTION}),
     "fp32-products": frozenset({TENSOR}),
@@ -99,6 +101,7 @@ WORDS = (
     "inside of calls that copy",
     "had queued",
     "communication on the host",
+    "ranks included",
     "too few to judge",
 )
 # Rows of "what could be won" that name the same. A kernel's row says that it is the run from a half on.
@@ -136,7 +139,7 @@ LIMITERS: dict[str, frozenset[str]] = {
 FORBIDDEN: tuple[tuple[str, frozenset[str]], ...] = (
     ("launch bound", frozenset({"launch-bound"})),
     ("CUDA graphs", frozenset({"launch-bound"})),
-    ("communication", frozenset({"uneven-ranks"})),
+    ("communication", frozenset({"uneven-ranks", "exposed-communication"})),
     ("pin memory", frozenset({"pageable-transfers", "blocking-copies"})),
     ("pinned memory", frozenset({"pageable-transfers", "blocking-copies"})),
     ("pageable", frozenset({"pageable-transfers", "blocking-copies"})),

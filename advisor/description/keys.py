@@ -307,6 +307,8 @@ RANKS = KeyTable(
         "waited": Key("waited_seconds", v.seconds_or_none),
         "late": Key("late", v.wholes),
         "collectives": Key("collectives", v.whole()),
+        "exposed": Key("exposed_seconds", v.seconds_or_none),
+        "computing": Key("computing_seconds", v.seconds_or_none),
     },
 )
 

@@ -194,7 +194,8 @@ class EvidenceFiles:
         from gpuadvise.advisor.timelines.evidence import facts_of_ranks, facts_of_timeline
 
         if (balance := balance_of(self.runs)) is not None:
-            yield Described(facts=facts_of_ranks(balance))
+            timelines = [case.timeline for case in self.runs]
+            yield Described(facts=facts_of_ranks(balance, timelines))
         for case, run in zip(self.runs, run_names(self.runs), strict=True):
             for facts in facts_of_timeline(case.timeline):
                 if facts.kernel is None:

@@ -463,8 +463,9 @@ class Facts:
         "Give a folder with a recorded run for each rank: `gpuadvise advise traces/`.",
         read=keys.RANKS,
         toml="""
-        # How ranks waited for each other in collectives; a folder of their traces fills this.
-        ranks = { count = 8, span = "100ms", waited = "30ms", late = [7], collectives = 120 }
+        # How ranks waited for each other in collectives, and all communication that no kernel hides;
+        # a folder of their traces fills this.
+        ranks = { count = 8, span = "100ms", waited = "30ms", late = [7], collectives = 120, exposed = "35ms", computing = "60ms" }
         """,
     )
     allocations: Allocations | None = fact(

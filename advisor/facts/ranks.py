@@ -14,7 +14,8 @@ class RankWaits:
     """Seconds of the mean rank; *late* are the ranks that the others wait for, the worst first.
 
     *waited_seconds* is what no kernel hid of the time from a rank's arrival at a collective to that
-    of the last one.
+    of the last one; *exposed_seconds* is all communication that no kernel hid, those waits included,
+    and *computing_seconds* the time in which kernels computed, None = not known.
     """
 
     count: int
@@ -22,11 +23,24 @@ class RankWaits:
     waited_seconds: float
     late: tuple[int, ...] = ()
     collectives: int = 0
+    exposed_seconds: float | None = None
+    computing_seconds: float | None = None
+
+    @property
+    def sending_seconds(self) -> float | None:
+        """Exposed communication beside the waits, which even ranks would still have; None: not known."""
+        if self.exposed_seconds is None:
+            return None
+        return max(0.0, self.exposed_seconds - self.waited_seconds)
 
     @property
     def share(self) -> float:
         """The wait as a share of the span, 0 to 1."""
-        return min(1.0, self.waited_seconds / self.span_seconds) if self.span_seconds > 0 else 0.0
+        return self.share_of_span(self.waited_seconds)
+
+    def share_of_span(self, seconds: float) -> float:
+        """Return the share (0 to 1) of the span that *seconds* are."""
+        return min(1.0, seconds / self.span_seconds) if self.span_seconds > 0 else 0.0
 
     @property
     def late_words(self) -> str:

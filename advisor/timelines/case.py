@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.transfers.overlap import Overlap
 
 _WAYS = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}
+_NS = 1e9
 # Streams that a prediction tries: more pieces win little, and a timeline has many passes.
 _MOST_STREAMS = 16
 
@@ -123,6 +124,20 @@ def balance_of(cases: Sequence[TimelineCase]) -> RankBalance | None:
         if number is not None:
             ranks.add(line, number)
     return ranks.balance()
+
+
+def limit_among(case: TimelineCase, balance: RankBalance | None) -> RunLimit | None:
+    """Return what limits the run of *case*, where *balance* measures how long its rank waited.
+
+    Of a rank alone that is an estimate.
+    """
+    line = case.timeline
+    number = line.gpu if line.rank is None else line.rank
+    waits = [one for one in balance.ranks if one.rank == number] if balance is not None else []
+    if not waits:
+        return case.limit
+    run = replace(case.run, rank_wait_seconds=waits[0].exposed_wait_ns / _NS)
+    return limit_of(line, run)
 
 
 def line_name(line: Timeline) -> str:

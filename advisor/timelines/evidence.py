@@ -126,12 +126,13 @@ def _total_ns(kernels: Iterable[TracedKernel]) -> int:
     return sum(kernel.total_ns for kernel in kernels)
 
 
-def facts_of_ranks(balance: RankBalance) -> Facts:
-    """Return how the ranks of a program waited for each other."""
+def facts_of_ranks(balance: RankBalance, timelines: Sequence[Timeline]) -> Facts:
+    """Return how the ranks of a program, whose *timelines* these are, waited for each other."""
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.ranks import RankWaits
 
     numbers = [one.rank for one in balance.ranks]
+    accounts = [line.account for line in timelines]
     return Facts(
         kernel=f"ranks {min(numbers)} to {max(numbers)}",
         ranks=RankWaits(
@@ -140,6 +141,8 @@ def facts_of_ranks(balance: RankBalance) -> Facts:
             waited_seconds=balance.saved_ns / _NS,
             late=tuple(one.rank for one in balance.stragglers),
             collectives=balance.collectives,
+            exposed_seconds=sum(one.communication_ns for one in accounts) / len(accounts) / _NS,
+            computing_seconds=sum(one.computing_ns for one in accounts) / len(accounts) / _NS,
         ),
     )
 

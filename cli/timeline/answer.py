@@ -9,6 +9,7 @@ from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list, inert, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.case import limit_among
 from gpuadvise.advisor.timelines.gpus import likely_gpus
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
@@ -64,8 +65,8 @@ def answer(
         device=device_block(device) if device else None,
         input={"files": request.files, **request.gpu.asked()},
         result={
-            **timeline_record(first, kept),
-            "others": [timeline_record(case, kept) for case in cases[1:]],
+            **timeline_record(first, kept, balance),
+            "others": [timeline_record(case, kept, balance) for case in cases[1:]],
             "not_judged": not_judged.records(
                 [
                     *(
@@ -133,12 +134,15 @@ _MOST_LIKELY = 4
 _TEXT_LISTS = 10
 
 
-def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, Any]:
+def timeline_record(
+    case: TimelineCase, limit: int | None = None, balance: RankBalance | None = None
+) -> dict[str, Any]:
     """Return a timeline as JSON values: seconds, bytes, bytes per second, shares of 0 to 1.
 
-    *limit*: so many kernels, those that take most time; None: all.
+    *limit*: so many kernels, those that take most time; None: all. *balance* measures how long its
+    rank waited for the others.
     """
-    line = case.timeline
+    line, limit = case.timeline, limit_among(case, balance)
     seconds = (
         "span_seconds busy_seconds kernel_seconds copy_seconds overlapped_copy_seconds "
         "memset_seconds=memset_ns idle_seconds"
@@ -148,7 +152,7 @@ def timeline_record(case: TimelineCase, limit: int | None = None) -> dict[str, A
         **named_fields(line, f"recorder gpu gpu_name=device.name rank {seconds}"),
         "idle": [named_fields(total, "cause gaps seconds=total_ns") for total in line.idle],
         "account": named_fields(line, _ACCOUNT),
-        "limiter": case.limit and named_fields(case.limit, "name=limiter subject seconds share"),
+        "limiter": limit and named_fields(limit, "name=limiter subject seconds share"),
         "too_short": case.run.too_short,
         "kernels": [kernel_record(kernel, line) for kernel in line.kernels[:limit]],
         "copies": [_copies(copies, case) for copies in line.copies],

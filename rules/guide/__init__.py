@@ -24,6 +24,7 @@ _MODULES = (
     "execution.launch_bound",
     "execution.short_launch",
     "application.uneven_ranks",
+    "application.exposed_communication",
     "application.library_available",
     "execution.tree_reduction",
     "instructions.untiled_product",

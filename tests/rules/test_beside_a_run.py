@@ -9,6 +9,8 @@ import pytest
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.application import Managed
+from gpuadvise.advisor.facts.bag import Facts
+from gpuadvise.advisor.facts.ranks import RankWaits
 from gpuadvise.advisor.facts.timeline import IdleCause
 from gpuadvise.rules.model import Priority
 from tests.rules.test_recorded_loudness import found, priority, recorded
@@ -142,7 +144,12 @@ def test_stacks_of_a_small_run_tell_little_of_its_launches(stacks: bool, said: P
 
 @pytest.mark.parametrize(
     ("exposed", "start_up", "said"),
-    [(0.38, 0.0, Priority.MEDIUM), (0.16, 0.5, Priority.LOW), (0.14, 0.0, None)],
+    [
+        (0.38, 0.0, Priority.HIGH),
+        (0.25, 0.0, Priority.MEDIUM),
+        (0.16, 0.5, Priority.LOW),
+        (0.14, 0.0, None),
+    ],
 )
 def test_communication_that_nothing_hides_is_said(
     exposed: float, start_up: float, said: Priority | None
@@ -153,11 +160,51 @@ def test_communication_that_nothing_hides_is_said(
         collectives=20,
         start_up_seconds=start_up,
     )
-    one = found("uneven-ranks", facts)
+    one = found("exposed-communication", facts)
     assert (None if one is None else one.priority) is said
+    assert found("uneven-ranks", facts) is None
     if one is not None:
         # No more is hidden than there is other work.
         assert one.bound == pytest.approx(1 / (1 - min(exposed, 0.8 - exposed)))
+
+
+def test_waits_of_a_rank_are_no_sending() -> None:
+    """Of 40 ms exposed 20 may be waiting: both are said, each of its part."""
+    facts = recorded(
+        busy_seconds=0.8,
+        exposed_communication_seconds=0.4,
+        rank_wait_seconds=0.2,
+        collectives=20,
+    )
+    sending, waiting = found("exposed-communication", facts), found("uneven-ranks", facts)
+    assert sending is not None
+    assert waiting is not None
+    assert "takes 200 ms" in sending.advice.message
+    assert "waits for other ranks not counted" in sending.advice.message
+
+
+@pytest.mark.parametrize(
+    ("exposed", "waited", "said"),
+    [
+        (0.5, 0.1, Priority.HIGH),
+        (0.3, 0.1, Priority.MEDIUM),
+        (0.3, 0.2, None),
+    ],
+)
+def test_a_folder_of_ranks_is_told_of_what_it_sends(
+    exposed: float, waited: float, said: Priority | None
+) -> None:
+    ranks = RankWaits(
+        count=8,
+        span_seconds=1.0,
+        waited_seconds=waited,
+        exposed_seconds=exposed,
+        computing_seconds=0.3,
+    )
+    one = found("exposed-communication", Facts(ranks=ranks))
+    assert (None if one is None else one.priority) is said
+    if one is not None:
+        assert one.bound == pytest.approx(1 / (1 - min(exposed - waited, 0.3)))
 
 
 def test_waits_win_nothing_of_what_allocations_take() -> None:

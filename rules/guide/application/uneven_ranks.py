@@ -63,8 +63,7 @@ def _alone(run: TracedRun) -> Verdict:
     """Advise on a rank whose collectives take much longer at times than they need."""
     waited, exposed = run.rank_wait_seconds, run.exposed_communication_seconds
     if run.share(waited) < _MUCH:
-        said = run.collectives and run.share(exposed) >= _MUCH
-        return _exposed(run) if said else PASSED
+        return PASSED
     return Advice(
         message=(
             f"Communication takes {show_seconds(exposed)}, {show_share(run.share(exposed))} of the span, while no "
@@ -84,32 +83,6 @@ def _alone(run: TracedRun) -> Verdict:
         ),
         gain=span_gain(run, waited, "time of collectives beyond that of like ones"),
         priority=Priority.MEDIUM,
-    )
-
-
-def _exposed(run: TracedRun) -> Advice:
-    """Advise on communication that nothing hides, be the ranks even or not."""
-    seconds = run.exposed_communication_seconds
-    return Advice(
-        message=(
-            f"Communication takes {show_seconds(seconds)}, {show_share(run.share(seconds))} of the span, while no kernel "
-            f"computes: {plural(run.collectives, 'collective')} that nothing hides."
-        ),
-        action=(
-            "Communicate while kernels compute: gradients in buckets, all-gathers a layer ahead (prefetch of FSDP), "
-            "tensor parallelism in pieces. Send 16-bit numbers, and fewer, larger messages; keep the ranks that send most to each "
-            "other where NVLink joins them. Record all ranks, and give the folder, to see whether they wait for one."
-        ),
-        evidence=(
-            traced("communication, nothing computing", seconds, "s"),
-            traced("span", run.span_seconds, "s"),
-        ),
-        gain=span_gain(
-            run,
-            min(seconds, max(0.0, run.busy_seconds - seconds)),
-            "communication, as far as the rest of the GPU's work could hide it",
-        ),
-        priority=Priority.MEDIUM if run.share_of_recording(seconds) >= _MUCH else Priority.LOW,
     )
 
 
@@ -141,8 +114,7 @@ RULE = Rule(
     why="A collective ends when the last rank has come, so the slowest rank sets the pace of all.",
     when=(
         "The mean rank of a recorded run waits in collectives for 5 % of its span or more, while no kernel computes; "
-        "or collectives of a rank that was recorded alone take 15 % of the span beyond what like ones do (medium), "
-        "or 15 % of it while no kernel computes (medium; low where that is less of all that was recorded). "
+        "or collectives of a rank that was recorded alone take 15 % of the span beyond what like ones do (medium). "
         "Waits of less than a tenth are low."
     ),
     citations=(

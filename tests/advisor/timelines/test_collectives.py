@@ -197,6 +197,8 @@ def test_recorded_ranks(cli, folder: Path) -> None:
     assert uneven["communication"]["collectives"][0]["group_size"] == 2
     even = json.loads(cli("timeline", str(folder / "even_ranks"), "--json").out)["result"]
     assert even["ranks"]["stragglers"] == []
+    # Beside the other rank its waits are measured: of that rank alone they looked like most of it.
+    assert (uneven["limiter"]["name"], even["limiter"]["name"]) == ("ranks", "communication")
     assert even["ranks"]["share"] < uneven["ranks"]["share"] / 4
     hidden = json.loads(cli("timeline", str(folder / "ddp_ranks"), "--json").out)["result"]
     assert uneven["communication"]["hidden_seconds"] == 0
@@ -223,6 +225,7 @@ def test_ranks_of_a_program_are_told_together(cli, folder: Path) -> None:
     findings = json.loads(cli("advise", str(folder / "even_ranks"), "--json").out)["findings"]
     uneven = [one for one in findings if one["rule"] == "uneven-ranks"]
     assert [one["priority"] for one in uneven] == ["low"]
+    assert "exposed-communication" in {one["rule"] for one in findings}
     rules = [one["rule"] for one in findings]
     out = cli("advise", str(folder / "even_ranks")).out
     for rule in set(rules):
