@@ -8,6 +8,7 @@ from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.library_kernels import is_library_product
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.advisor.timelines.activities import Recorder
 
@@ -160,13 +161,17 @@ def _parts(timeline: Timeline, run: TracedRun) -> list[_Part]:
         part
         for part in at_work
         if part[0] in copying
-        or (
-            run.share_of_recording(part[1]) >= least
-            and (many or part[0] is not RunLimiter.MANY_KERNELS)
-        )
+        or (run.share_of_recording(part[1]) >= least and (many or not _are_many(part)))
     ]
     parts = [*idle, *kept, *waiting]
     return parts if any(seconds for _, seconds, _ in parts) else at_work
+
+
+def _are_many(part: _Part) -> bool:
+    """Return whether kernels are many: products of a library share a name, whatever layer they are of."""
+    limiter, _, subject = part
+    products = limiter is RunLimiter.ONE_KERNEL and subject and is_library_product(subject)
+    return limiter is RunLimiter.MANY_KERNELS or bool(products)
 
 
 def _limit(run: TracedRun, limiter: RunLimiter, seconds: float, subject: str | None) -> RunLimit:

@@ -310,6 +310,28 @@ def test_exposed_communication_limits_where_it_is_most(
 
 
 @pytest.mark.parametrize(
+    ("name", "limiter"),
+    [
+        ("sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128", RunLimiter.COMMUNICATION),
+        ("nbody_forces", RunLimiter.ONE_KERNEL),
+    ],
+)
+def test_products_of_one_name_are_the_work_of_many_layers(
+    tmp_path: Path, name: str, limiter: RunLimiter
+) -> None:
+    """Ten of 6 ms, each before an all-reduce of 4 ms: only a kernel of one's own is the thing to change."""
+    events = []
+    for at in range(10):
+        events.append(traces.kernel(10_000 * at, 6_000, name))
+        events.append(
+            traces.kernel(10_000 * at + 6_000, 4_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL")
+        )
+    limit = limit_of(*judged(tmp_path / "trace", events))
+    assert limit is not None
+    assert limit.limiter is limiter
+
+
+@pytest.mark.parametrize(
     ("start_ms", "limiter"), [(150, RunLimiter.DATA_LOADING), (300, RunLimiter.START_UP)]
 )
 def test_a_loader_comes_before_a_start_that_took_somewhat_longer(
