@@ -26,6 +26,8 @@ _MOST_RANGES = 1_000_000  # of all names
 MOST_STARTS = 512
 # Of the kernels' time: so much must come as often as the steps, or a multiple of that.
 _REGULAR = 0.8
+# Kernels that come so many times less often than others are no part of what those repeat.
+_RARER = 2
 # Steps that no one marks are as long as the typical one, within a factor.
 _ALIKE, _MOST_ALIKE = 2, 0.8
 
@@ -296,7 +298,10 @@ def _covered(blocks: Blocks, bounds: Sequence[int]) -> list[int]:
 
 
 def starts_of_a_kernel(activities: Activities) -> list[int]:
-    """Return the starts of a kernel that each step runs once; empty where kernels tell no steps."""
+    """Return the starts of a kernel that each step runs once; empty where kernels tell no steps.
+
+    Layers of a pass come again as steps do: what begins and ends each pass is much rarer than they are.
+    """
     times: dict[int, int] = {}
     for runs in activities.kernels.values():
         if runs.durations:
@@ -317,9 +322,24 @@ def starts_of_a_kernel(activities: Activities) -> list[int]:
             len(activities.kernels) > 1
             and marks
             and _alike([later - earlier for earlier, later in pairwise(marks)])
+            and not _are_layers(marks, activities)
         ):
             return marks
     return []
+
+
+def _are_layers(marks: Sequence[int], activities: Activities) -> bool:
+    """Return whether kernels that come half as often at most stand before the first of *marks* and behind the last.
+
+    As an embedding and a head do around the layers of a network.
+    """
+    rarer = [
+        runs.starts
+        for runs in activities.kernels.values()
+        if runs.starts and _RARER * len(runs.starts) <= len(marks)
+    ]
+    before = any(min(starts) < marks[0] for starts in rarer)
+    return before and any(max(starts) > marks[-1] for starts in rarer)
 
 
 def median_low(values: Sequence[int]) -> int:

@@ -91,6 +91,23 @@ def test_a_kernel_that_comes_once_in_each_step_tells_them(tmp_path: Path) -> Non
     assert line_of(tmp_path / "uneven", uneven).steps is None
 
 
+def a_pass(begin: int, layers: int) -> list[dict[str, Any]]:
+    """Return the kernels of one forward pass from *begin*: an embedding, layers of 1 ms, a head."""
+    events = [traces.kernel(begin, 100, "embedding")]
+    for layer in range(layers):
+        start = begin + 200 + 1000 * layer
+        events += [traces.kernel(start, 300, "norm"), traces.kernel(start + 400, 500, "gemm")]
+    return [*events, traces.kernel(begin + 200 + 1000 * layers, 300, "head")]
+
+
+def test_layers_of_a_pass_are_no_steps(tmp_path: Path) -> None:
+    assert line_of(tmp_path / "one", a_pass(0, 24)).steps is None
+    events = [event for at in range(5) for event in a_pass(13_000 * at, 12)]
+    steps = line_of(tmp_path / "five", events).steps
+    assert steps is not None
+    assert [step.length_ns for step in steps.steps] == [13_000_000] * 4
+
+
 def test_ranges_of_one_name_are_steps_whatever_their_number() -> None:
     ranges = RepeatedRanges()
     for at in range(5):
