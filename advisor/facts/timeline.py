@@ -323,7 +323,8 @@ class TracedRun:
         no call that waits was recorded, only the values show them: the host's work after each then
         holds the wait, but for the launches themselves.
         """
-        if self.saved_without_waits_seconds is not None and self.wait_idle_seconds:
+        replayed = self.wait_idle_seconds or self.waited_seconds
+        if self.saved_without_waits_seconds is not None and replayed:
             recorder = self.launches * self.launch_overhead_seconds
             lost = self.saved_without_waits_seconds + recorder
             # Allocating and freeing take their time with or without waits beside them.

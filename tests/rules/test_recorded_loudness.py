@@ -80,6 +80,35 @@ def test_waits_that_cost_less_than_a_tenth_are_said_quietly(lost: float, said: P
     assert priority("frequent-synchronization", facts) is said
 
 
+def test_a_replay_tells_what_waits_cost_where_they_began_no_gap() -> None:
+    """The host, not its 400 waits of 4 us, keeps a loop of small kernels from the GPU."""
+    facts = recorded(
+        busy_seconds=0.06,
+        launch_idle_seconds=0.94,
+        waits=400,
+        waited_seconds=0.0016,
+        values_read=400,
+        values_read_seconds=0.003,
+        saved_without_waits_seconds=0.0016,
+    )
+    assert priority("frequent-synchronization", facts) is None
+    unrecorded = replace(facts.timeline, waited_seconds=0.0)  # as JAX's traces hold them
+    assert priority("frequent-synchronization", Facts(timeline=unrecorded)) is Priority.MEDIUM
+
+
+def test_waits_beside_the_hosts_own_long_work_are_not_said_of_nothing() -> None:
+    facts = recorded(
+        busy_seconds=0.24,
+        host_idle_seconds=0.755,
+        host_gaps=29,
+        waits=200,
+        wait_idle_seconds=0.755,
+        saved_without_waits_seconds=0.23,
+    )
+    assert priority("idle-gaps", facts) is Priority.HIGH
+    assert priority("frequent-synchronization", facts) is None
+
+
 def test_a_run_inside_of_a_long_start_is_said_quietly() -> None:
     waits = {"busy_seconds": 0.5, "waits": 200, "wait_idle_seconds": 0.4}
     assert priority("frequent-synchronization", recorded(**waits)) is Priority.MEDIUM

@@ -22,6 +22,9 @@ def check(timeline: TracedRun) -> Verdict:
     lost = timeline.lost_to_waits
     if not timeline.waits_often or timeline.share(lost) < WORTH_SAYING:
         return PASSED
+    # With the host's own work named for itself, waits that cost nothing beside it are no finding.
+    if timeline.host_bound and timeline.share(_beside_host_work(timeline)) < WORTH_SAYING:
+        return PASSED
     idle = idle_of(timeline, "synchronization", "copy", "host-work")
     return Advice(
         message=(
