@@ -55,6 +55,12 @@ OWN_IDLE = number(
     "share of the recording",
     "our judgement: others may wait for it meanwhile",
 )
+_LONGEST_PROCESS_START = number(
+    1,
+    "time before the first call of CUDA that belongs to a program's start, at most",
+    "s",
+    "our judgement: libraries take as long to load, under a profiler too",
+)
 _MUCH_IDLE = number(
     0.2,
     "idle time of one cause that comes before many kernels",
@@ -175,9 +181,9 @@ def _are_many(part: _Part) -> bool:
 
 
 def _limit(run: TracedRun, limiter: RunLimiter, seconds: float, subject: str | None) -> RunLimit:
-    return RunLimit(
-        limiter=limiter, seconds=seconds, share=run.share_of_recording(seconds), subject=subject
-    )
+    silent = limiter is RunLimiter.START_UP and _process_start_seconds(run) > 0
+    share = run.share_of_process(seconds) if silent else run.share_of_recording(seconds)
+    return RunLimit(limiter=limiter, seconds=seconds, share=share, subject=subject)
 
 
 def _by_host(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
@@ -195,13 +201,22 @@ def _by_host(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     most = max(0.0, run.span_seconds - run.busy_seconds - host)
     named = None if work is None or work.loader or work.communicates else work.culprit
     started = run.start_cause.culprit if run.start_cause is not None else run.outside_call
-    yield RunLimiter.START_UP, run.one_time_seconds, started
+    yield RunLimiter.START_UP, run.one_time_seconds + _process_start_seconds(run), started
     yield RunLimiter.HOST_CODE, max(0.0, host + run.outside_code_seconds - loaded), named
     yield RunLimiter.LAUNCHES, min(between, most), None
     # Where the host waits after every few launches, what does not begin meanwhile is a wait's, too.
     if run.waits_often:
         waited = run.idle_while("queued") + run.queued_seconds + run.wait_idle_seconds
         yield RunLimiter.WAITS, waited, None
+
+
+def _process_start_seconds(run: TracedRun) -> float:
+    """Return what a process took before it called CUDA, where it does the rest of its start in calls.
+
+    Longer than a process loads its libraries for it is the program's own work.
+    """
+    seconds = run.silent_before_seconds
+    return seconds if run.one_time_seconds and seconds <= _LONGEST_PROCESS_START else 0.0
 
 
 def _loading(run: TracedRun) -> Iterator[_Part]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -307,6 +308,31 @@ def test_exposed_communication_limits_where_it_is_most(
     limit = limit_of(*judged(tmp_path / "trace", of_ranks(idle_ms, exposed_ms)))
     assert limit is not None
     assert limit.limiter is limiter
+
+
+@pytest.mark.parametrize(
+    ("silent_seconds", "limiter"),
+    [
+        (0.0, RunLimiter.ONE_KERNEL),
+        (0.15, RunLimiter.START_UP),
+        (1.1, RunLimiter.HOST_CODE),
+    ],
+)
+def test_a_process_that_loads_its_libraries_starts_before_its_first_call(
+    tmp_path: Path, silent_seconds: float, limiter: RunLimiter
+) -> None:
+    """A context of 86 ms and a kernel of 110 ms."""
+    events = [
+        traces.call(0, 86_000, "cudaMalloc"),
+        traces.kernel(90_000, 110_000, "simulate"),
+        traces.kernel(200_000, 2_000, "add"),
+    ]
+    line, run = judged(tmp_path / "trace", events)
+    limit = limit_of(line, replace(run, silent_before_seconds=silent_seconds))
+    assert limit is not None
+    assert limit.limiter is limiter
+    if limiter is RunLimiter.START_UP:
+        assert limit.share == pytest.approx(0.236 / 0.352, rel=0.01)
 
 
 @pytest.mark.parametrize(
