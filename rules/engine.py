@@ -296,7 +296,8 @@ def run(rules: Iterable[Rule], facts: Facts) -> Report:
             weighed: Outcome = outcome
             if isinstance(outcome, Advice):
                 weighed = _weighed(rule, outcome, facts)
-                weighed = in_span(weighed, facts.run_share, brief=facts.brief_run or False)
+                brief = facts.brief_run or False
+                weighed = in_span(weighed, facts.run_share, rule.priority, brief=brief)
                 weighed = _to_the_caller(rule, weighed, facts.kernel)
                 if facts.timeline is not None:
                     weighed = in_recording(weighed, facts.timeline)

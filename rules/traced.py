@@ -35,6 +35,13 @@ _WORTH_MORE_THAN_LOW = number(
     "our judgement: less is within what a launch's shape promises loosely",
 )
 
+_MUCH_OF_A_RUN = number(
+    1 / 3,
+    "part of a run that a kernel takes of which a finding is high",
+    "share of the run",
+    "our judgement: of less, two thirds of the run are something else, which comes first",
+)
+
 
 def span_gain(run: TracedRun, saved: float, how: str) -> Gain:
     """Return the bound on the span if *saved* seconds of it went, which *how* names."""
@@ -136,11 +143,14 @@ def in_recording(outcome: Outcome, run: TracedRun) -> Outcome:
     return outcome
 
 
-def in_span(outcome: Outcome, share: float | None, *, brief: bool = False) -> Outcome:
+def in_span(
+    outcome: Outcome, share: float | None, usual: Priority, *, brief: bool = False
+) -> Outcome:
     """Return *outcome* about a kernel that takes *share* of a recorded run, as a gain of the run.
 
     A gain of less than 5 % of the run is none: a launch's shape alone promises it loosely. Up to a
-    tenth the finding is low, and of a *brief* run always.
+    tenth the finding is low, and of a *brief* run always; of a kernel of less than a third of the run
+    it is medium at most. *usual* is the rule's own priority.
     """
     if share is None or not isinstance(outcome, Advice):
         return outcome
@@ -159,6 +169,16 @@ def in_span(outcome: Outcome, share: float | None, *, brief: bool = False) -> Ou
         of_kernel=outcome.gain.upper_bound if timely else None,
         share=share,
     )
-    little = gain.upper_bound < _WORTH_MORE_THAN_LOW
-    priority = Priority.LOW if little or brief else outcome.priority
-    return replace(outcome, evidence=evidence, gain=gain, priority=priority)
+    return replace(
+        outcome,
+        evidence=evidence,
+        gain=gain,
+        priority=_of_a_part(outcome.priority or usual, gain.upper_bound, share, brief=brief),
+    )
+
+
+def _of_a_part(said: Priority, bound: float, share: float, *, brief: bool) -> Priority:
+    """Return how loudly a kernel of *share* of a run is said that wins *bound* of it: as *said* at most."""
+    if brief or bound < _WORTH_MORE_THAN_LOW:
+        return Priority.LOW
+    return Priority.MEDIUM if said is Priority.HIGH and share < _MUCH_OF_A_RUN else said

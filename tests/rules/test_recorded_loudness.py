@@ -151,6 +151,8 @@ def test_a_kernel_of_a_brief_run_is_said_quietly() -> None:
     launch = Launch(threads=1, registers=16, block_dim=(1, 1, 1), grid_dim=(1, 1, 1))
     given = {"kernel": "add", "device": find("h200-sxm"), "launch": launch, "run_share": 0.9}
     assert priority("underfilled-device", completed(Facts(**given))) is Priority.HIGH
+    part = completed(Facts(**given | {"run_share": 0.3}))  # of a run that something else limits
+    assert priority("underfilled-device", part) is Priority.MEDIUM
     brief = completed(Facts(**given, brief_run=True))
     assert priority("underfilled-device", brief) is Priority.LOW
 
