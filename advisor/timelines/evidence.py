@@ -118,12 +118,12 @@ def _alike(timeline: Timeline) -> list[list[TracedKernel]]:
         size = (blocks >= sms) + several
         key = shape.name, shape.block, shape.registers, shape.dynamic_shared, size
         alike.setdefault(key, []).append(kernel)
-    groups = [sorted(kernels, key=lambda one: -one.total_ns) for kernels in alike.values()]
+    groups = [sorted(kernels, key=lambda one: -one.steady_ns) for kernels in alike.values()]
     return sorted(groups, key=lambda kernels: -_total_ns(kernels))
 
 
 def _total_ns(kernels: Iterable[TracedKernel]) -> int:
-    return sum(kernel.total_ns for kernel in kernels)
+    return sum(kernel.steady_ns for kernel in kernels)
 
 
 def facts_of_ranks(balance: RankBalance, timelines: Sequence[Timeline]) -> Facts:
@@ -192,8 +192,8 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
     waits = timeline.synchronizations
     values_read = sum(copies.calls for copies in values)
     return TracedRun(
-        span_seconds=account.steady_ns / _NS,
-        start_up_seconds=account.start_up_ns / _NS,
+        span_seconds=timeline.steady_ns / _NS,
+        start_up_seconds=(account.start_up_ns + timeline.first_steps_ns) / _NS,
         before_seconds=timeline.outside.before_code_ns / _NS,
         after_seconds=timeline.outside.after_code_ns / _NS,
         outside_calls_seconds=timeline.outside.once_ns / _NS,
@@ -211,7 +211,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         exposed_communication_seconds=account.communication_ns / _NS,
         rank_wait_seconds=_rank_wait_ns(timeline) / _NS,
         collectives=_collective_calls(timeline),
-        busy_seconds=timeline.busy_seconds,
+        busy_seconds=(timeline.busy_ns - timeline.first_steps_ns) / _NS,
         recorder=_RECORDERS[timeline.recorder],
         kernels=timeline.launches.kernels,
         median_kernel_seconds=_median_kernel_ns(timeline) / _NS,
@@ -287,7 +287,7 @@ def _collective_calls(timeline: Timeline) -> int:
 
 def _seconds_of(kernels: Iterable[TracedKernel], matches: Callable[[str], bool]) -> float:
     """Return the seconds of the *kernels* whose name *matches*."""
-    return sum(kernel.seconds for kernel in kernels if matches(kernel.shape.name))
+    return sum(kernel.steady_ns for kernel in kernels if matches(kernel.shape.name)) / _NS
 
 
 def _short(timeline: Timeline) -> Iterator[TracedKernel]:
@@ -305,10 +305,11 @@ def _elementwise_seconds(timeline: Timeline) -> tuple[float, float]:
     for kernel in timeline.kernels:
         name = kernel.shape.name
         if kernel.median_ns >= _SHORTEST_NS and is_elementwise(name):
-            kinds[name] = kinds.get(name, 0.0) + kernel.seconds
-    chain = [seconds for seconds in kinds.values() if seconds >= _LINK * timeline.span_seconds]
+            kinds[name] = kinds.get(name, 0.0) + kernel.steady_ns / _NS
+    steady = timeline.steady_ns / _NS
+    chain = [seconds for seconds in kinds.values() if seconds >= _LINK * steady]
     products = _seconds_of(timeline.kernels, lambda name: bool(_MATRIX.search(name)))
-    between = products >= _PRODUCTS * timeline.span_seconds
+    between = products >= _PRODUCTS * steady
     several = len(chain) >= (_CHAIN_BETWEEN_PRODUCTS if between else _CHAIN)
     return (sum(kinds.values()), min(chain)) if several else (0.0, 0.0)
 
@@ -486,7 +487,7 @@ def _products(timeline: Timeline) -> tuple[TracedProduct, ...]:
     needs = [_least_seconds(product, timeline.device) for product in products]
     total = sum(needs)
     matrix_ns = sum(
-        kernel.total_ns for kernel in timeline.kernels if _MATRIX.search(kernel.shape.name)
+        kernel.steady_ns for kernel in timeline.kernels if _MATRIX.search(kernel.shape.name)
     )
     return tuple(
         TracedProduct(
@@ -638,7 +639,7 @@ def _taken_back(timeline: Timeline) -> int:
         and copies.median_bytes < _PREFETCHED_BYTES
     ]
     cost = _PAGE_FAULT * sum(copies.calls for copies in back)
-    if cost < WORTH_SAYING * timeline.account.steady_ns / _NS:
+    if cost < WORTH_SAYING * timeline.steady_ns / _NS:
         return 0
     return sum(copies.bytes for copies in back)
 
@@ -651,7 +652,7 @@ def _tells(kernels: Sequence[TracedKernel], timeline: Timeline) -> bool:
         return False
     if communicates(kernel.shape.name):
         return False  # it takes few blocks on purpose, and waits for the others
-    if _total_ns(kernels) < WORTH_SAYING * timeline.span_ns:
+    if _total_ns(kernels) < WORTH_SAYING * timeline.steady_ns:
         return False
     if resident.occupancy > _TILE_OCCUPANCY or prod(kernel.shape.block or (1,)) < _TILE_THREADS:
         return True

@@ -131,7 +131,7 @@ def limit_of(timeline: Timeline, run: TracedRun) -> RunLimit | None:
         run.one_time_seconds, _WORTH_A_FIRST_BATCH * run.recorded_seconds
     ):
         return _limit(run, *first)
-    computing = timeline.account.computing_ns / _NS
+    computing = timeline.computing_ns / _NS
 
     def compared(part: _Part) -> float:
         # Of kernels all of the computing counts beside other parts: which they are is the next question.
@@ -259,11 +259,13 @@ def _by_gpu(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     exposed = timeline.account.copies_ns / _NS
     bound = RunLimiter.PAGEABLE_COPIES if 2 * pageable > copied else RunLimiter.COPIES
     yield bound, exposed, None
-    computing = timeline.account.computing_ns / _NS
+    computing = timeline.computing_ns / _NS
     by_name: dict[str, float] = {}
     for kernel in timeline.kernels:
         if not kernel.communicates:
-            by_name[kernel.shape.name] = by_name.get(kernel.shape.name, 0.0) + kernel.seconds
+            by_name[kernel.shape.name] = (
+                by_name.get(kernel.shape.name, 0.0) + kernel.steady_ns / _NS
+            )
     name = max(by_name, key=by_name.__getitem__, default=None)
     if name is None or by_name[name] < DOMINANT * computing:
         yield RunLimiter.MANY_KERNELS, computing, None

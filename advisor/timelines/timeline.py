@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.library_kernels import is_fused_attention, is_softmax
@@ -26,7 +26,7 @@ from gpuadvise.advisor.timelines.activities import (
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
-from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
+from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
 from gpuadvise.advisor.timelines.pace import frame_period_ns
 from gpuadvise.advisor.timelines.phases import launched_work
@@ -84,6 +84,12 @@ class TracedKernel:
     occupancy: Occupancy | None
     waves: Waves | None
     communicates: bool = False  # sends to other GPUs or waits for them, rather than computing
+    first_steps_ns: int = 0  # of all runs, those in first steps that are the program's start
+
+    @property
+    def steady_ns(self) -> int:
+        """Time of the runs behind the program's start."""
+        return self.total_ns - self.first_steps_ns
 
     @property
     def seconds(self) -> float:
@@ -216,6 +222,17 @@ class Timeline:
     graphs: tuple[GraphReplays, ...] = ()  # where kernels are joined with what launched them
     inference: Inference | None = None  # None: no shapes tell it
     frame_period_ns: int | None = None  # where a clock paces the work; None: none does
+    first_steps_ns: int = 0  # of busy, in first steps that take many times as long as later ones
+
+    @property
+    def steady_ns(self) -> int:
+        """The span without what the program does once, work of the GPU too: what is judged."""
+        return self.account.steady_ns - self.first_steps_ns
+
+    @property
+    def computing_ns(self) -> int:
+        """Time of the account's computing behind the first steps."""
+        return max(0, self.account.computing_ns - self.first_steps_ns)
 
     @property
     def idle(self) -> tuple[IdleTime, ...]:
@@ -312,31 +329,19 @@ def _timeline(
     activities = recording.gpus[gpu]
     computing, copies = Cover([activities.kernel_times]), Cover([activities.copy_times])
     kernels = Cover([activities.kernel_times, activities.communication_times])
-    memsets = activities.memset_times
     busy = Cover(activities.times)
+    first_steps_end_ns = _first_steps_end(recording, activities)
     idle = idleness(
         busy,
         recording,
         kernels=activities.kernels.values(),
         copies=copies,
         launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
-        first_steps_end_ns=_first_steps_end(recording, activities),
+        first_steps_end_ns=first_steps_end_ns,
     )
-    span_ns = idle.end_ns - idle.start_ns
-    busy_ns = span_ns - idle.total_ns()
-    only_kernels = not len(activities.copy_times) and not len(memsets)
-    kernel_ns, overlapped_ns = (busy_ns, 0) if only_kernels else _beside(kernels, copies)
-    computing_ns = length(computing) if len(activities.communication_times) else kernel_ns
-    copy_ns = length(copies)
-    account = Account(
-        span_ns=span_ns,
-        computing_ns=computing_ns,
-        communication_ns=kernel_ns - computing_ns,
-        copies_ns=copy_ns - overlapped_ns,
-        memsets_ns=busy_ns - kernel_ns - copy_ns + overlapped_ns,
-        idle=idle.totals,
-    )
-    shapes = _kernels(activities, device)
+    work_ns = _work(activities, kernels, copies, idle)
+    account = _account(activities, work_ns, idle)
+    shapes = _kernels(activities, device, first_steps_end_ns)
     work = launched_work(
         recording.launch_log,
         gpu,
@@ -354,12 +359,12 @@ def _timeline(
         gpu=gpu,
         device=device,
         rank=recording.rank,
-        span_ns=span_ns,
-        busy_ns=busy_ns,
-        kernel_ns=kernel_ns,
-        copy_ns=copy_ns,
-        overlapped_copy_ns=overlapped_ns,
-        memset_ns=length(Cover([memsets])),
+        span_ns=account.span_ns,
+        busy_ns=account.busy_ns,
+        kernel_ns=work_ns.kernels,
+        copy_ns=work_ns.copies,
+        overlapped_copy_ns=work_ns.copies_beside_kernels,
+        memset_ns=length(Cover([activities.memset_times])),
         kernels=shapes,
         copies=_copies(activities),
         calls=_since_start(recording, calls, idle),
@@ -388,6 +393,7 @@ def _timeline(
         communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
         outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
+        first_steps_ns=_busy_until(busy, first_steps_end_ns, idle),
         lanes=Lanes(
             start_ns=idle.start_ns,
             kernels=kernels,
@@ -395,6 +401,47 @@ def _timeline(
             host=Cover(waits, clip=(idle.start_ns, idle.end_ns)),
         ),
     )
+
+
+class _Work(NamedTuple):
+    """Nanoseconds in which kernels ran, copies ran, and both did."""
+
+    kernels: int
+    copies: int
+    copies_beside_kernels: int
+
+
+def _work(activities: Activities, kernels: Cover, copies: Cover, idle: Idleness) -> _Work:
+    """Return how long *kernels* and *copies* ran; where there is nothing else, the gaps tell it."""
+    if not len(activities.copy_times) and not len(activities.memset_times):
+        return _Work(idle.end_ns - idle.start_ns - idle.total_ns(), 0, 0)
+    kernel_ns, overlapped_ns = _beside(kernels, copies)
+    return _Work(kernel_ns, length(copies), overlapped_ns)
+
+
+def _account(activities: Activities, work: _Work, idle: Idleness) -> Account:
+    """Return where each nanosecond of the span went."""
+    span_ns = idle.end_ns - idle.start_ns
+    computing_ns = work.kernels
+    if len(activities.communication_times):
+        computing_ns = length(Cover([activities.kernel_times]))
+    exposed_copies_ns = work.copies - work.copies_beside_kernels
+    return Account(
+        span_ns=span_ns,
+        computing_ns=computing_ns,
+        communication_ns=work.kernels - computing_ns,
+        copies_ns=exposed_copies_ns,
+        memsets_ns=span_ns - idle.total_ns() - work.kernels - exposed_copies_ns,
+        idle=idle.totals,
+    )
+
+
+def _busy_until(busy: Cover, end_ns: int | None, idle: Idleness) -> int:
+    """Return how long the GPU was busy before *end_ns*; 0 for None."""
+    if end_ns is None or end_ns <= idle.start_ns:
+        return 0
+    inside = Intervals([idle.start_ns], [end_ns])
+    return sum(common(block, inside).length() for block in busy.blocks())
 
 
 def _outside(recording: Recording, gpu: int, span: Interval, *, several_gpus: bool) -> Outside:
@@ -486,9 +533,17 @@ def shape_occupancy(device: Device, shape: KernelShape) -> Occupancy | None:
     return answer if answer.launchable else None
 
 
-def _kernels(activities: Activities, device: Device | None) -> tuple[TracedKernel, ...]:
+def _kernels(
+    activities: Activities, device: Device | None, first_steps_end_ns: int | None
+) -> tuple[TracedKernel, ...]:
     kernels = [
-        _kernel(shape, kernel, device, communicates=kernel.times is activities.communication_times)
+        _kernel(
+            shape,
+            kernel,
+            device,
+            first_steps_end_ns,
+            communicates=kernel.times is activities.communication_times,
+        )
         for shape, kernel in activities.kernels.items()
         if kernel.durations
     ]
@@ -496,7 +551,12 @@ def _kernels(activities: Activities, device: Device | None) -> tuple[TracedKerne
 
 
 def _kernel(
-    shape: KernelShape, kernel: KernelRuns, device: Device | None, *, communicates: bool
+    shape: KernelShape,
+    kernel: KernelRuns,
+    device: Device | None,
+    first_steps_end_ns: int | None,
+    *,
+    communicates: bool,
 ) -> TracedKernel:
     durations = kernel.durations.summary()
     resident = shape_occupancy(device, shape) if device else None
@@ -514,7 +574,20 @@ def _kernel(
         occupancy=resident,
         waves=grid,
         communicates=communicates,
+        first_steps_ns=_run_before(kernel, first_steps_end_ns),
     )
+
+
+def _run_before(kernel: KernelRuns, end_ns: int | None) -> int:
+    """Return how long the runs of *kernel* took that began before *end_ns*; 0 for None.
+
+    All of it where all of them did, else each as long as the median.
+    """
+    if end_ns is None:
+        return 0
+    durations = kernel.durations.summary()
+    before = sum(start < end_ns for start in kernel.starts)
+    return durations.total if before == durations.count else before * durations.median
 
 
 def _copies(activities: Activities) -> tuple[TracedCopies, ...]:

@@ -90,7 +90,7 @@ def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatI
             _to_host_seconds(timeline, model, run) if change is Change.PIN_MEMORY else 0.0,
         )
         for change, saved, how, subject in _savings(timeline, model, run)
-        if saved > 0 and saved >= WORTH_SAYING * timeline.account.steady_ns
+        if saved > 0 and saved >= WORTH_SAYING * timeline.steady_ns
     ]
     changes += _copying_changes(timeline, {change.change for change in changes})
     changes += _waiting_changes(run)
@@ -107,7 +107,7 @@ def _bounded(
     run: TracedRun,
     to_host_seconds: float,
 ) -> WhatIf:
-    span = timeline.account.steady_ns
+    span = timeline.steady_ns
     left = span - min(saved, span)
     bound = span / left if left else None
     if change is Change.FASTEN_KERNEL and left < (1 - _NEARLY_ALL) * span:
@@ -172,14 +172,14 @@ def _savings(
     by_name: dict[str, int] = {}
     for kernel in timeline.kernels:
         if not kernel.communicates:
-            by_name[kernel.shape.name] = by_name.get(kernel.shape.name, 0) + kernel.total_ns
+            by_name[kernel.shape.name] = by_name.get(kernel.shape.name, 0) + kernel.steady_ns
     for name in sorted(by_name, key=lambda name: -by_name[name])[:5]:
         yield Change.FASTEN_KERNEL, by_name[name], "all of its time", name
 
 
 def _copying_changes(timeline: Timeline, named: set[Change]) -> Iterator[WhatIf]:
     """Yield what copies take beside no kernel, where much of the run is that and nothing *named* says so."""
-    exposed, steady = timeline.account.copies_ns, timeline.account.steady_ns
+    exposed, steady = timeline.account.copies_ns, timeline.steady_ns
     if named & _ABOUT_COPIES or exposed <= HOST_BOUND_IDLE * steady:
         return
     yield WhatIf(
@@ -272,7 +272,7 @@ def _round_trips(timeline: Timeline) -> int:
     often = min(sum(copies.calls for copies in way) for way in (to_gpu, back)) >= _OFTEN
     moved = [sum(copies.bytes for copies in way) for way in (to_gpu, back)]
     exposed = timeline.account.copies_ns
-    much = exposed >= HOST_BOUND_IDLE * timeline.account.steady_ns
+    much = exposed >= HOST_BOUND_IDLE * timeline.steady_ns
     return exposed if often and much and min(moved) * _LIKE_SIZE >= max(moved) else 0
 
 
@@ -286,7 +286,7 @@ def _hiding(timeline: Timeline) -> int:
 
 def _reusing(timeline: Timeline, run: TracedRun) -> int:
     """Return what repeated allocations cost, where the rule repeated-allocations names them."""
-    if repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.account.steady_ns:
+    if repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.steady_ns:
         return 0
     return round(run.lost_to_allocations * 1e9)
 

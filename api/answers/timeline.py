@@ -62,8 +62,10 @@ class TimelineAccount(Record):
     """Time in which the GPU did nothing."""
     start_up_seconds: Annotated[NotNegative, SECONDS]
     """Idle time of what a program does once."""
+    first_steps_seconds: Annotated[NotNegative, SECONDS]
+    """The GPU's work in first steps that take many times as long as later ones."""
     steady_seconds: Annotated[NotNegative, SECONDS]
-    """The span without the program's start: what is judged."""
+    """The span without the program's start, idle time and first steps: what is judged."""
     before_seconds: Annotated[NotNegative, SECONDS]
     """From the host's first call to the GPU's first work, beside the span."""
     after_seconds: Annotated[NotNegative, SECONDS]

@@ -173,7 +173,7 @@ _ACCOUNT = (
     "computing_seconds=account.computing_ns exposed_communication_seconds=account.communication_ns "
     "exposed_copy_seconds=account.copies_ns memset_seconds=account.memsets_ns "
     "idle_seconds=account.idle_ns start_up_seconds=account.start_up_ns "
-    "steady_seconds=account.steady_ns before_seconds=outside.before_ns "
+    "first_steps_seconds=first_steps_ns steady_seconds=steady_ns before_seconds=outside.before_ns "
     "after_seconds=outside.after_ns outside_calls_seconds=outside.once_ns"
 )
 _CALLS = "name calls seconds median_seconds=median_ns longest_seconds=longest_ns"

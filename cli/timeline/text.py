@@ -147,7 +147,7 @@ def verdict(case: TimelineCase) -> str:
     best, speedup = case.changes[0], case.changes[0].speedup
     about_kernel = best.change == Change.FASTEN_KERNEL
     if speedup is None and about_kernel:
-        share = show_share(best.saved_ns / case.timeline.account.steady_ns)
+        share = show_share(best.saved_ns / case.timeline.steady_ns)
         return (
             f"{time_spent(case)} What could win most: {_CHANGES[best.change]}, {share} of the run."
         )

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import traces
 
+from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.start_up import first_calls, first_steps_end
 from gpuadvise.advisor.timelines.timeline import timelines_of
+from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -303,3 +305,35 @@ def test_a_query_that_loads_a_library_is_the_start(
         traces.kernel(4_020, 1_000),
     ]
     assert (line_of(tmp_path / "trace", events).account.start_up_ns > 0) is loads
+
+
+def steps_of_a_search(search_ms: int) -> list[dict[str, Any]]:
+    """Return four steps of 10 ms; in the first the GPU tries algorithms for *search_ms* before."""
+    tried = "cudnn_convolve_scudnn_128x64"
+    events = [traces.kernel(0, 1000 * search_ms, tried)]
+    begins = [0, *(1000 * (search_ms + 10 * at) for at in range(1, 5))]
+    for at, begin in enumerate(begins[:-1]):
+        start = max(begin, 1000 * search_ms)
+        events += [traces.kernel(start, 4_000, "gemm"), traces.kernel(start + 5_000, 4_000, "relu")]
+        mark = f"ProfilerStep#{at}"
+        events.append(traces.event("user_annotation", mark, begin, begins[at + 1] - begin, {}))
+    return events
+
+
+def test_what_the_gpu_does_in_first_steps_is_the_programs_start(tmp_path: Path) -> None:
+    line = line_of(tmp_path / "trace", steps_of_a_search(150))
+    assert line.first_steps_ns == 158 * _MS
+    assert line.steady_ns == 29 * _MS  # three steps, the last one without what follows its work
+    steady = {kernel.shape.name: kernel.steady_ns for kernel in line.kernels}
+    assert steady == {"cudnn_convolve_scudnn_128x64": 0, "gemm": 12 * _MS, "relu": 12 * _MS}
+    run = traced_run(line, default_link_model(line.device))
+    assert run.single_precision_seconds == 0
+    assert run.busy_seconds == pytest.approx(0.024)
+    assert run.one_time_seconds == pytest.approx(0.160)
+    assert run.recorded_seconds == pytest.approx(0.189)
+
+
+def test_a_first_step_somewhat_longer_than_the_others_is_judged_with_them(tmp_path: Path) -> None:
+    line = line_of(tmp_path / "trace", steps_of_a_search(30))
+    assert line.first_steps_ns == 0
+    assert line.steady_ns == line.span_ns - line.account.start_up_ns
