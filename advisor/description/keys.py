@@ -282,6 +282,7 @@ TIMELINE = KeyTable(
         "hidden_graphs": Key("hidden_graphs", v.flag),
         "has_stacks": Key("has_stacks", v.flag),
         "calls_pytorch": Key("calls_pytorch", v.flag),
+        "sampled": Key("sampled", v.flag),
         "has_tensor_cores": Key("has_tensor_cores", v.flag),
         "recorder": Key("recorder", v.text),
         "outside_call": Key("outside_call", v.text),

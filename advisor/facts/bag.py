@@ -332,6 +332,7 @@ class Facts:
         frame_period = "40ms"  # where a clock paces the work, as a camera does
         calls_pytorch = true
         lost_launches = 0  # of kernels that the recording does not hold
+        sampled = false  # most of its events were left out, so that idle time is not known
         start_cause = { cause = "start-up", time = "3s", culprit = "aten::cudnn_convolution", culprit_time = "2s" }  # most of what is done once
         before_cause = { cause = "host-work", time = "2s", culprit = "read_samples" }  # through most of what comes before
         exposed_communication = "0s"  # no kernel computes meanwhile

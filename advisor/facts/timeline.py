@@ -142,6 +142,7 @@ class TracedRun:
     frame_period_seconds: float | None = None  # of work that a clock paces; None: none does
     calls_pytorch: bool | None = None  # None: not known
     lost_launches: int = 0  # of kernels that the recording does not hold
+    sampled: bool = False  # most of its events were left out, so that idle time is not known
     start_cause: IdleCause | None = None  # what took most of what is done once
     before_cause: IdleCause | None = None  # what the host did for most of the time before
     busy_seconds: float = 0.0
@@ -214,7 +215,7 @@ class TracedRun:
     def waits_often(self) -> bool:
         """Whether the host waits so often that it cannot queue work ahead of the GPU."""
         often = self.waits * _LAUNCHES_PER_WAIT >= max(self.launches, self.kernels)
-        return self.waits >= _FEWEST_WAITS and self.kernels > 0 and often
+        return self.waits >= _FEWEST_WAITS and self.kernels > 0 and often and not self.sampled
 
     @property
     def launch_bound(self) -> bool:
@@ -229,7 +230,8 @@ class TracedRun:
 
     @property
     def _by_launch(self) -> bool:
-        return self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
+        enough = self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
+        return enough and not self.sampled
 
     @property
     def late_launches(self) -> bool:
@@ -257,7 +259,7 @@ class TracedRun:
     def host_bound(self) -> bool:
         """Whether the host's own work, in long gaps, leaves the GPU idle."""
         long = self.share(self.host_idle_seconds) >= HOST_BOUND_IDLE and self.host_gaps > 0
-        return long and self.kernels > 0 and not self.too_short
+        return long and self.kernels > 0 and not self.too_short and not self.sampled
 
     @property
     def too_short(self) -> bool:

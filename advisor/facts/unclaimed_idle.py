@@ -19,7 +19,7 @@ def unclaimed_idle(
     run: TracedRun, transfers: Iterable[Transfer], link: LinkModel | None
 ) -> IdleCause | None:
     """Return the longest idle time of one cause that is a tenth of the span and in no other finding."""
-    if not run.kernels:
+    if not run.kernels or run.sampled:
         return None
     claimed = _claimed(run, transfers, link)
     left = [cause for cause in run.idle_causes if cause.cause not in claimed]

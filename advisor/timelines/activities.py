@@ -267,6 +267,7 @@ class Recording:
     profiler_times: IntervalLog = field(default_factory=IntervalLog)  # recording held the host up
     load_times: IntervalLog = field(default_factory=IntervalLog)  # code was loaded, in some call
     products: dict[MatrixProduct, int] = field(default_factory=dict)
+    is_sample: bool = False  # most of its events were left out
     skipped: list[SkippedEvent] = field(default_factory=list)  # the first of them
     skipped_count: int = 0
     notes: list[str] = field(default_factory=list)

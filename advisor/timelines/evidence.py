@@ -206,6 +206,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         else timeline.frame_period_ns / _NS,
         calls_pytorch=_calls_pytorch(timeline),
         lost_launches=timeline.launches.lost,
+        sampled=timeline.is_sample,
         start_cause=_start_cause(timeline),
         before_cause=_before(timeline),
         exposed_communication_seconds=account.communication_ns / _NS,

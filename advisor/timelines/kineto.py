@@ -89,6 +89,11 @@ _NEARLY = 1e-3
 _LOADING = ("Lazy Function Loading", "Runtime Triggered Module Loading", "Driver Compiler")
 _QUEUE_FULL = "Command Buffer Full"
 
+_SAMPLE = (
+    "It is a sample: by the numbers of its calls of CUDA, events between them were left out. Why the GPU was idle, and for "
+    "how long, cannot be told."
+)
+
 
 def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
     """Return *recording* with the events of *trace*; raises BadInput where no GPU worked."""
@@ -127,6 +132,9 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
             break
     repeated.finish()
     reader.finish()
+    if recording.launch_log.is_sample:
+        recording.is_sample = True
+        recording.notes.append(_SAMPLE)
     _read_header(trace.header, recording)
     _check_vendor(trace, recording)
     return recording

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # More optimizers' steps are not kept.
 _MOST_WINDOWS = 100_000
 _MOST_UNTOLD = 1 << 14
+# Launches that tell a sample, where each stands for so many calls.
+_FEWEST_NUMBERED, _LEFT_OUT = 200, 100
 
 
 # Number, start and end in nanoseconds of the recording's clock, thread, and 1 for a graph, 0 for a kernel.
@@ -38,6 +40,9 @@ class LaunchLog:
         self.optimizers: list[tuple[int, int]] = []
         self.main_thread: int | None = None
         self._weights: dict[tuple[object, ...], int] = {}
+        self._count = 0  # of all launches, kept or not
+        self._first: int | None = None  # of their numbers
+        self._last = 0
         self._launches = SortedRuns(width=5)  # number, start, end, thread, whether of a graph
         self._kernels = SortedRuns(width=4)  # number, GPU, start, end
 
@@ -68,6 +73,11 @@ class LaunchLog:
         self, numbers: list[int], starts: list[int], ends: list[int], thread: int, *, graph: bool
     ) -> None:
         """Add launches of one thread."""
+        if numbers:
+            first, last = min(numbers), max(numbers)
+            self._count += len(numbers)
+            self._first = first if self._first is None else min(first, self._first)
+            self._last = max(last, self._last)
         self.told = self.told or graph
         if self.wanted:
             rows = zip(numbers, starts, ends, repeat(thread), repeat(int(graph)))
@@ -78,6 +88,15 @@ class LaunchLog:
         if self.wanted:
             rows = zip(numbers, repeat(gpu), starts, ends)
             self._kernels.extend(list(chain.from_iterable(rows)))
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether so few of the calls that CUDA numbered are here that most events were left out.
+
+        Recorders leave some functions out, too: of complete ones one call in twenty or more is there.
+        """
+        numbered = self._last - (self._first or 0)
+        return self._count >= _FEWEST_NUMBERED and self._count * _LEFT_OUT < numbered
 
     @property
     def tells(self) -> bool:

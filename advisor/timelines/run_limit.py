@@ -149,7 +149,7 @@ def _parts(timeline: Timeline, run: TracedRun) -> list[_Part]:
     at_work = [*_by_gpu(timeline, run)]
     if run.share_of_recording(run.busy_seconds - run.exposed_communication_seconds) >= AT_WORK:
         return at_work
-    idle = [*_by_host(timeline, run), *_loading(run)]
+    idle = [] if run.sampled else [*_by_host(timeline, run), *_loading(run)]
     again = [part for part in idle if part[0] is not RunLimiter.START_UP]
     # Others may wait for what holds this rank up in each step: unless its own waits are far more.
     own_idle = sum(seconds for _, seconds, _ in again)
@@ -157,7 +157,8 @@ def _parts(timeline: Timeline, run: TracedRun) -> list[_Part]:
     held_up = own_first and _FAR_MORE * own_idle >= run.exposed_communication_seconds
     waiting = [] if held_up else [*_between_gpus(run)]
     # Beside what a program does once its kernels count; beside what comes again, from a half on.
-    starts = max(idle, key=itemgetter(1))[0] is RunLimiter.START_UP
+    longest = max(idle, key=itemgetter(1), default=None)
+    starts = longest is not None and longest[0] is RunLimiter.START_UP
     least = 0.0 if starts else _MOSTLY_AT_WORK
     many = not any(run.share_of_recording(part[1]) >= _MUCH_IDLE for part in again) and not any(
         run.share_of_recording(part[1]) >= _MUCH_EXPOSED for part in waiting

@@ -222,6 +222,7 @@ class Timeline:
     graphs: tuple[GraphReplays, ...] = ()  # where kernels are joined with what launched them
     inference: Inference | None = None  # None: no shapes tell it
     frame_period_ns: int | None = None  # where a clock paces the work; None: none does
+    is_sample: bool = False  # of the events, so that idle time is not known
     first_steps_ns: int = 0  # of busy, in first steps that take many times as long as later ones
 
     @property
@@ -390,6 +391,7 @@ def _timeline(
         graphs=work.graphs,
         inference=work.inference,
         has_stacks=recording.host_events.has_frames,
+        is_sample=recording.is_sample,
         communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
         outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),

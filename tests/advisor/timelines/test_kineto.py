@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.case import cases_in
 from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.gaps import KEPT_GAPS, GapCause
 from gpuadvise.advisor.timelines.read import read_recordings
+from gpuadvise.advisor.timelines.run_limit import RunLimiter
 from gpuadvise.advisor.timelines.timeline import timelines_of
 from gpuadvise.advisor.transfers.links import default_link_model
 
@@ -442,3 +444,22 @@ def test_a_wait_at_the_end_of_a_queue_is_not_what_parts_its_kernels(tmp_path: Pa
     (recording,) = read_recordings(str(path))
     (line,) = timelines_of(recording)
     assert [(idle.cause, idle.gaps) for idle in line.idle] == [(GapCause.LAUNCH, 4)]
+
+
+@pytest.mark.parametrize(("apart", "sampled"), [(20, False), (250, True)])
+def test_numbers_of_calls_tell_a_sample(tmp_path: Path, apart: int, *, sampled: bool) -> None:
+    """CUDA numbers the calls of a process: of a complete recording a part of them is there."""
+    events = []
+    for at in range(300):
+        number = 5_000 + apart * at
+        events.append(traces.call(3_000 * at, 6, correlation=number))
+        events.append(traces.kernel(3_000 * at + 10, 900, correlation=number))
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    (recording,) = read_recordings(str(path))
+    assert recording.is_sample is sampled
+    assert any("It is a sample" in note for note in recording.notes) is sampled
+    (case,) = cases_in(recording, str(path), None)
+    assert case.run.host_bound is not sampled
+    assert case.limit is not None
+    assert case.limit.limiter is (RunLimiter.ONE_KERNEL if sampled else RunLimiter.HOST_CODE)
