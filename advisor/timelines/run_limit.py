@@ -89,6 +89,7 @@ class RunLimiter(StrEnum):
     DATA_LOADING = "data-loading"
     LAUNCHES = "launches"
     WAITS = "waits"
+    ALLOCATION = "allocation"
     COMMUNICATION = "communication"
     RANKS = "ranks"
     COPIES = "copies"
@@ -197,18 +198,21 @@ def _by_host(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     by_framework = timeline.recorder is Recorder.PYTORCH or run.waits_for_launches
     if not host and not by_framework and work is not None:
         host = work.seconds
-    between = run.launch_idle_seconds + run.wait_idle_seconds + run.copy_idle_seconds
-    between += run.allocation_idle_seconds
+    between = run.launch_idle_seconds + run.wait_idle_seconds
     most = max(0.0, run.span_seconds - run.busy_seconds - host)
     named = None if work is None or work.loader or work.communicates else work.culprit
     started = run.start_cause.culprit if run.start_cause is not None else run.outside_call
     yield RunLimiter.START_UP, run.one_time_seconds + _process_start_seconds(run), started
     yield RunLimiter.HOST_CODE, max(0.0, host + run.outside_code_seconds - loaded), named
     yield RunLimiter.LAUNCHES, min(between, most), None
-    # Where the host waits after every few launches, what does not begin meanwhile is a wait's, too.
+    yield RunLimiter.ALLOCATION, run.allocation_idle_seconds, None
+    # A call that copies, and holds the host up while the GPU is idle, waits for something, but for
+    # the driver's staging of pageable memory. Where the host waits after every few launches, what does
+    # not begin meanwhile is a wait's, too.
+    waited = 0.0 if _mostly_pageable(timeline) else run.copy_idle_seconds
     if run.waits_often:
-        waited = run.idle_while("queued") + run.queued_seconds + run.wait_idle_seconds
-        yield RunLimiter.WAITS, waited, None
+        waited += run.idle_while("queued") + run.queued_seconds + run.wait_idle_seconds
+    yield RunLimiter.WAITS, waited, None
 
 
 def _process_start_seconds(run: TracedRun) -> float:
@@ -255,11 +259,12 @@ def _between_gpus(run: TracedRun) -> Iterator[_Part]:
 
 def _by_gpu(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     """Yield the work of the GPU: copies, and kernels as one or as many."""
-    pageable = sum(copies.seconds for copies in timeline.copies if copies.pageable)
-    copied = sum(copies.seconds for copies in timeline.copies)
     exposed = timeline.account.copies_ns / _NS
-    bound = RunLimiter.PAGEABLE_COPIES if 2 * pageable > copied else RunLimiter.COPIES
-    yield bound, exposed, None
+    if _mostly_pageable(timeline):
+        staged = 0.0 if run.sampled else run.copy_idle_seconds
+        yield RunLimiter.PAGEABLE_COPIES, exposed + staged, None
+    else:
+        yield RunLimiter.COPIES, exposed, None
     computing = timeline.computing_ns / _NS
     by_name: dict[str, float] = {}
     for kernel in timeline.kernels:
@@ -274,6 +279,12 @@ def _by_gpu(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     few = _has_few_blocks(timeline, name)
     limiter = RunLimiter.FEW_BLOCKS if few else RunLimiter.ONE_KERNEL
     yield limiter, min(computing, by_name[name]), name
+
+
+def _mostly_pageable(timeline: Timeline) -> bool:
+    """Return whether most of the copies' time is from or to pageable memory."""
+    pageable = sum(copies.seconds for copies in timeline.copies if copies.pageable)
+    return 2 * pageable > sum(copies.seconds for copies in timeline.copies)
 
 
 def _has_few_blocks(timeline: Timeline, name: str) -> bool:

@@ -82,6 +82,7 @@ class TimelineLimiter(Record):
         "start-up",
         "host-code",
         "waits",
+        "allocation",
         "data-loading",
         "launches",
         "communication",

@@ -376,6 +376,34 @@ def test_a_loader_comes_before_a_start_that_took_somewhat_longer(
     assert limit.limiter is limiter
 
 
+def held_up(names: tuple[str, ...], copied: str | None = None) -> list[dict[str, Any]]:
+    """Return 30 kernels of 1 ms, a call of 4 ms before each, by turns of *names*, which may end in a copy of 10 us."""
+    events = [traces.kernel(0, 1_000, "kernel0")]
+    for at in range(1, 30):
+        begin = 5_000 * at - 4_000
+        events.append(traces.call(begin, 3_990, names[at % len(names)], correlation=1_000 + at))
+        if copied is not None:
+            events.append(traces.copy(begin + 3_900, 10, 4_096, copied, correlation=1_000 + at))
+        events.append(traces.call(5_000 * at - 10, 5, correlation=at))
+        events.append(traces.kernel(5_000 * at, 1_000, f"kernel{at % 3}", correlation=at))
+    return events
+
+
+@pytest.mark.parametrize(
+    ("names", "copied", "limiter"),
+    [
+        (("cudaMalloc", "cudaFree"), None, RunLimiter.ALLOCATION),
+        # The copy takes microseconds: its call waits for something that is not recorded.
+        (("cudaMemcpyAsync",), "Memcpy DtoH (Device -> Pinned)", RunLimiter.WAITS),
+        (("cudaMemcpyAsync",), "Memcpy HtoD (Pageable -> Device)", RunLimiter.PAGEABLE_COPIES),
+    ],
+)
+def test_what_holds_the_host_up_in_calls_is_no_rate_of_launches(
+    tmp_path: Path, names: tuple[str, ...], copied: str | None, limiter: RunLimiter
+) -> None:
+    assert limit_names(tmp_path / "trace", held_up(names, copied)) is limiter
+
+
 def test_what_does_not_begin_though_it_is_waited_for_is_the_waits(tmp_path: Path) -> None:
     """Thirty kernels of 0.1 ms, each begun 4 ms after its launch, which the host waits for."""
     events = []
