@@ -196,6 +196,11 @@ def is_loaded_by_address(context: RuleContext, access: Node) -> bool:
     )
 
 
+def pointed_to(context: RuleContext, pointer: Node) -> ArrayAccess | None:
+    """Return where *pointer* points to, such as one that a call is given; None where it is no array of the caller."""
+    return _pointed_to(context, pointer, 0)
+
+
 def _pointed_to(context: RuleContext, pointer: Node, depth: int) -> ArrayAccess | None:
     """Return where *pointer* points to when it is used."""
     pointer = bare(pointer)

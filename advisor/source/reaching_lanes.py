@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _WARP = 32
 # Our judgement: a block divided by so much leaves few lanes of a warp.
 _FEW_OF_A_BLOCK = 8
+_MOST_PARTS = 12  # of a number that is taken apart
 _BOUNDS = frozenset(("<", "<=", ">", ">="))
 _JUMPS = frozenset(("continue_statement", "break_statement", "goto_statement"))
 # Jumps that end inside of the nearest of these.
@@ -140,16 +141,49 @@ def _is_bounds_check(context: RuleContext, condition: Node) -> bool:
     if operator not in _BOUNDS:
         return False
     side, bound = condition.children
+    if _are_alike_apart(context, side, bound):
+        return True
     upper = operator in ("<", "<=")
     if context.variances.of(side) is Variance.UNIFORM:
         side, bound, upper = bound, side, not upper
-    if not _numbers_lanes(context, side) or context.variances.of(bound) is not Variance.UNIFORM:
+    if context.variances.of(bound) is not Variance.UNIFORM:
         return False
+    if not _numbers_lanes(context, side):
+        # What the compiler knows may be few.
+        known = context.file.is_constant(context.settled(bound), context.function)
+        return not known and _is_taken_apart(context, side)
     bound = context.settled(bound)
     value = context.constant(bound)
     if not upper and value is not None and value < ("=" in operator):
         return True  # what is never negative
     return not _is_few(context, side, bound)
+
+
+def _are_alike_apart(context: RuleContext, side: Node, bound: Node) -> bool:
+    """Whether both are as far apart from lane to lane, as in ``for (j = i * n; j < (i + 1) * n; j++)``: the lanes agree."""
+    first, second = lane_stride(context, side), lane_stride(context, bound)
+    if first is None or second is None or first.is_zero:
+        return False
+    return (first.number, first.factors) == (second.number, second.factors)
+
+
+def _is_taken_apart(context: RuleContext, side: Node, depth: int = 0) -> bool:
+    """Whether *side* is a part of the number of a thread, by quotients and remainders: a row, a column, a layer."""
+    side = context.settled(side)
+    if depth > _MOST_PARTS:
+        return False
+    if side.kind == "binary_expression" and len(side.children) == 2:
+        left, right = (_is_taken_apart(context, part, depth + 1) for part in side.children)
+        uniform = [context.variances.of(part) is Variance.UNIFORM for part in side.children]
+        if context.file.operator(side) in ("/", "%"):
+            return uniform[1] and (left or _numbers_lanes(context, side.children[0]))
+        sums = context.file.operator(side) in ("+", "-", "*")
+        known = [
+            part or alike or _numbers_lanes(context, child)
+            for part, alike, child in zip((left, right), uniform, side.children, strict=True)
+        ]
+        return sums and all(known) and (left or right)
+    return False
 
 
 def _numbers_lanes(context: RuleContext, side: Node) -> bool:

@@ -6,16 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.load_width import WORD
-from gpuadvise.advisor.source.array_access import array_access, index_of
+from gpuadvise.advisor.source.array_access import ArrayAccess, array_access, index_of, pointed_to
 from gpuadvise.advisor.source.kernel_purpose import is_of_border
 from gpuadvise.advisor.source.lane_stride import (
     ELEMENT_BYTES,
     compared_lengths,
     is_of_dimensions,
+    is_of_steps,
+    lane_stride,
     shortest_launched,
     terms_of_sum,
 )
 from gpuadvise.advisor.source.scopes import INTEGERS
+from gpuadvise.advisor.source.tensor_rows import tensor_elements
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.rule_context import RuleContext
-    from gpuadvise.advisor.source.scopes import Variable
+    from gpuadvise.advisor.source.scopes import SourceFunction, Variable
     from gpuadvise.advisor.source.tree import Node
     from gpuadvise.advisor.source.variance import LaneStride
 
@@ -45,7 +48,27 @@ def is_walked(context: RuleContext, access: Node) -> bool:
     if update is None or not update.children:
         return False
     counter = context.at(update.children[0])
-    return counter in {context.at(n) for n in context.file.tree.below(index_of(access))}
+    names = [n for n in context.file.tree.below(index_of(access)) if n.kind == "identifier"]
+    for name in [*names]:
+        value = context.settled(name)  # an index that each iteration computes
+        if value is not name and loop.holds(value):
+            names += [value, *context.file.tree.below(value)]
+    return counter in map(context.at, names)
+
+
+def walks_its_row(context: RuleContext, access: Node, stride: LaneStride) -> bool:
+    """Whether a loop counts *access* in ones from where the lane's row begins to where it ends: all rows are as long."""
+    loop = context.loop_around(access)
+    if loop is None or loop.kind != "for_statement" or not stride.factors:
+        return False
+    update, condition = loop.part("update"), loop.part("condition")
+    if update is None or context.file.operator(update) != "++" or condition is None:
+        return False
+    counter, sides = context.at(update.children[0]), bare(condition).children
+    if len(sides) != 2 or context.at(sides[0]) != counter or not is_walked(context, access):
+        return False
+    ends = lane_stride(context, sides[1])
+    return ends is not None and (ends.number, ends.factors) == (stride.number, stride.factors)
 
 
 def may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bool:
@@ -76,11 +99,83 @@ def runs_of_lanes(context: RuleContext) -> Iterator[tuple[Node, Variable, Node]]
             if offset is not None:
                 yield access, array, offset
             continue
-        for term in terms_of_sum(context, access.children[1].children[0]):
-            begin = _beginning(context, bare(term), loop)
-            if begin is not None and _is_loaded_by_lane(context, begin):
-                yield access, array, begin
-                break
+        begin = _begin_of_run(context, access.children[1].children[0], loop)
+        if begin is not None:
+            yield access, array, begin
+    for element in tensor_elements(context):
+        loop = context.loop_around(element.node)
+        begin = _begin_of_run(context, element.indices[0], loop) if loop is not None else None
+        if begin is not None:
+            yield element.node, element.array, begin
+
+
+def rows_handed_on(context: RuleContext) -> Iterator[tuple[Node, ArrayAccess]]:
+    """Yield the pointers to a row of each lane that a call is given, where the function called walks what it is given.
+
+    A function of a header is given a row to walk it, where a local variable holds where the row begins.
+    """
+    for call in context.calls():
+        called = context.file.called(context.file.callee(call))
+        for place, argument in enumerate(context.file.arguments(call)):
+            if called and not _walks(context, called, place):
+                continue
+            if not called and not _is_local_pointer(context, argument):
+                continue
+            reached = pointed_to(context, argument)
+            if reached is not None and _is_long(context, reached):
+                yield argument, reached
+
+
+def _is_long(context: RuleContext, reached: ArrayAccess) -> bool:
+    """Whether the row of a lane may be long: no number says that it is short, and no name that it is a step."""
+    stride = reached.stride
+    size = ELEMENT_BYTES.get(reached.parameter.type.rstrip("*"), 0)
+    if not stride.factors or is_of_steps(stride):
+        return abs(stride.number) * size >= _LONG_ROW
+    launched = shortest_launched(context, stride)
+    return launched is None or launched * (size or WORD) >= _LONG_ROW
+
+
+def _is_local_pointer(context: RuleContext, argument: Node) -> bool:
+    variable = context.file.variable(context.at(argument), argument, context.function)
+    return (
+        argument.kind == "identifier"
+        and variable is not None
+        and not variable.parameter
+        and variable.type.count("*") == 1
+    )
+
+
+def _walks(context: RuleContext, called: list[SourceFunction], place: int) -> bool:
+    """Whether a loop of the one function *called* counts elements of its parameter at *place*."""
+    (function, *others) = called
+    if others or not function.on_device or place >= len(function.parameters):
+        return False
+    parameter = function.parameters[place]
+    for access in function.nodes("subscript_expression"):
+        if context.at(access.children[0]) != parameter.name:
+            continue
+        names = {context.at(n) for n in context.file.tree.below(access.children[1])}
+        for loop in access.ancestors():
+            update = loop.part("update") if loop.kind == "for_statement" else None
+            if update is not None and update.children and context.at(update.children[0]) in names:
+                return True
+    return False
+
+
+def _begin_of_run(context: RuleContext, index: Node, loop: Node) -> Node | None:
+    """Return the offset, loaded by each lane for itself, from which *loop* counts *index* in steps of one."""
+    value = context.settled(index)
+    if not loop.holds(value):
+        value = index
+    terms = [bare(term) for term in terms_of_sum(context, value)]
+    counters = [begin for term in terms if (begin := _beginning(context, term, loop)) is not None]
+    owned = [begin for begin in counters if _is_loaded_by_lane(context, begin)]
+    if owned or not counters:
+        return owned[0] if owned else None
+    return next(
+        (t for t in terms if t.kind == "identifier" and _is_loaded_by_lane(context, t)), None
+    )
 
 
 def _offset_of_walk(context: RuleContext, array: Variable, loop: Node) -> Node | None:
@@ -130,8 +225,12 @@ def _is_loaded_by_lane(context: RuleContext, begin: Node) -> bool:
     begin = context.settled(begin)
     if begin.kind == "call_expression" and context.file.callee(begin) == "atomicAdd":
         return True  # a place that no other thread gets
-    reached = array_access(context, begin) if begin.kind == "subscript_expression" else None
-    return reached is not None and not reached.stride.is_zero
+    if begin.kind != "subscript_expression":
+        return False
+    reached = array_access(context, begin)
+    if reached is not None:
+        return not reached.stride.is_zero
+    return any(e.node is begin and e.lanes is not None for e in tensor_elements(context))
 
 
 def is_row_apart(context: RuleContext, stride: LaneStride, kind: str) -> bool:

@@ -191,6 +191,16 @@ class RuleContext:
             for g in self.file.preprocessed.guarded
         )
 
+    def branch_of(self, node: Node) -> int:
+        """Return where the innermost branch of the preprocessor around *node* begins, -1 where none is around it."""
+        starts = (g.start for g in self.file.preprocessed.guarded if g.start <= node.start < g.end)
+        return max(starts, default=-1)
+
+    def are_exclusive(self, node: Node, other: Node) -> bool:
+        """Whether *node* and *other* stand in different branches of the preprocessor: one of them is compiled, perhaps."""
+        first, second = self.branch_of(node), self.branch_of(other)
+        return first != second and -1 not in (first, second)
+
     def diagnostic(
         self,
         rule: str,

@@ -93,8 +93,14 @@ def takes_of_another(context: RuleContext, load: SharedAccess, store: SharedAcce
     return any(
         _is_walked(context, load.indices[k], load.node)
         or _is_shifted(context, load.indices[k], store.indices[k])
+        or context.constant(load.indices[k]) is not None
         for k in place
     )
+
+
+def is_of_one_element(context: RuleContext, load: SharedAccess) -> bool:
+    """Whether *load* takes an element whose index is a number: the thread that owns it loads it too."""
+    return all(context.constant(index) is not None for index in load.indices)
 
 
 def _is_of_thread(context: RuleContext, index: Node) -> bool:

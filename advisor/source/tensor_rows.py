@@ -47,6 +47,26 @@ def tensor_elements(context: RuleContext) -> list[TensorElement]:
     return elements
 
 
+def tensors_in_rows(context: RuleContext) -> Iterator[TensorElement]:
+    """Yield the elements of tensors of which each lane takes all in a row of its own."""
+    elements = tensor_elements(context)
+    mixed = {
+        e.array.name for e in elements if not e.is_in_rows_of_lanes or _is_of_record(context, e)
+    }
+    yield from (e for e in elements if e.array.name not in mixed)
+
+
+def _is_of_record(context: RuleContext, element: TensorElement) -> bool:
+    """Whether the last index is a number, or counts up to one: rows are records of a few elements, perhaps."""
+    last, loop = element.indices[-1], context.loop_around(element.node)
+    condition = loop.part("condition") if loop is not None else None
+    if condition is not None and len(condition.children) == len(("counter", "bound")):
+        counter, bound = condition.children
+        if context.at(counter) == context.at(last):
+            return context.file.is_constant(context.settled(bound), context.function)
+    return context.file.is_constant(last, context.function)
+
+
 def _elements(context: RuleContext) -> Iterator[TensorElement]:
     for node in context.function.nodes("subscript_expression"):
         above = node.parent

@@ -107,6 +107,9 @@ def _records(context: RuleContext) -> dict[str, _Record]:
         apart = abs(stride.number) * bytes_
         if stride.is_zero:
             continue
+        known = records.get(array.name)
+        if known is not None and context.are_exclusive(access, known.first):
+            continue
         if stride.factors or not size or apart <= size:
             others.add(array.name)
             continue

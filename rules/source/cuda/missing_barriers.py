@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
-from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
+from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes, reached_by_few_lanes
 from gpuadvise.advisor.source.reduction_trees import halved_in, tree_of_caller
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.shared_exchange import (
     common_loop,
     is_behind,
+    is_of_one_element,
     may_wait,
     shared_accesses,
     takes_of_another,
@@ -70,6 +71,8 @@ def _is_of_others(
         for other in accesses
     ):
         return False
+    if is_of_one_element(context, load) and reached_by_few_lanes(context, load.node):
+        return False  # the one that owns it, perhaps
     return takes_of_another(context, load, store) and not reached_by_elected_lanes(
         context, store.node
     )
@@ -83,6 +86,13 @@ def _fault(context: RuleContext, load: SharedAccess, store: SharedAccess) -> str
             f"Threads load elements of {array} that others store in line {line(store.node.start)}, and no barrier makes them wait "
             "for these."
         )
+    if is_behind(store.node, load.node) and is_of_one_element(context, load):
+        if not may_wait(context, load.node.end, store.node.start):
+            return (
+                f"All threads load {context.at(load.node)}, and line {line(store.node.start)} stores to {array} again: no barrier makes "
+                "that wait for threads that have not loaded it yet."
+            )
+        return None
     loop = common_loop(context, store.node, load.node)
     body = loop.part("body") if loop is not None else None
     if loop is None or body is None or not may_wait(context, body.start, body.end):

@@ -25,9 +25,11 @@ from gpuadvise.advisor.source.row_walks import (
     is_row_apart,
     is_walked,
     may_be_narrow,
+    rows_handed_on,
     runs_of_lanes,
+    walks_its_row,
 )
-from gpuadvise.advisor.source.tensor_rows import ACCESSOR, tensor_elements
+from gpuadvise.advisor.source.tensor_rows import ACCESSOR, tensors_in_rows
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import FEWEST_LANES, SPARSE
 
@@ -36,12 +38,12 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
-    from gpuadvise.advisor.source.tensor_rows import TensorElement
     from gpuadvise.advisor.source.variance import LaneStride
 
 # A product or a shift in an index, or in an integer that may become one; not the number of a thread.
 _PRODUCT = re.compile(
     rb"\[[^\[\];]*(?:\*|<<|\w\([^;\[\]]*,)[^\[\];]*\]|\*\s*\([^;]*\*"
+    rb"|\bfor\s*\(\s*\w+\s*=[^;=]*\*"
     rb"|\*[ \t]*(?:const\s+|__restrict__\s+)?\w+\s*=[^;=]*\*|\+=[^;=]*\*"
     rb"|\b(?:int|unsigned|long|u?int\w*|auto|\w+_t|const \w+|INDEX\w*)\s+(?:\w+\s*=[^;=,]*,\s*)*\w+"
     rb"\s*=[^;=]*(?:\*(?!\s*(?:block|grid))|<<)"
@@ -49,10 +51,15 @@ _PRODUCT = re.compile(
 _MULTIPLE = re.compile(rb"\*\s*[\dA-Z]|[\dA-Z]\s*\*|<<")
 _FIELD_OF_ELEMENT = re.compile(rb"\]\s*\.")
 
+_ACTION = (
+    "Let threadIdx.x run along the fastest index: exchange rows and columns in the layout or among the threads, or "
+    "load the rows into shared memory with neighbouring threads on neighbouring elements."
+)
+
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Arrays in global memory of which neighbouring threads take elements a row apart; one per array."""
-    if not is_kernel_with_lanes(context):
+    if not is_kernel_with_lanes(context) or lanes_along_x(context) < FEWEST_LANES:
         return
     if context.file.says(ACCESSOR):
         yield from _rows_of_tensors(context)
@@ -67,9 +74,10 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if reached is None or reached.parameter.name in reported:
             continue
         name, stride = reached.parameter.name, reached.stride
-        if not is_row_apart(context, stride, reached.parameter.type):
+        apart = is_row_apart(context, stride, reached.parameter.type)
+        if not apart and not walks_its_row(context, access, stride):
             continue
-        if reached_by_elected_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
+        if reached_by_elected_lanes(context, access):
             continue
         few = reached_by_few_lanes(context, access)
         if few and not is_walked(context, access):
@@ -80,26 +88,33 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "uncoalesced-access", access,
             f"Neighbouring threads access elements of {name} that are {_distance(stride)} apart"
             f"{' unless blocks are one thread wide' if narrow else ''}: {_cost(stride)}",
-            "Let threadIdx.x run along the fastest index: exchange rows and columns in the layout or among the threads, or "
-            "load the rows into shared memory with neighbouring threads on neighbouring elements.",
-            stride=_distance(stride), minor=narrow or few or is_of_steps(stride) or is_of_little_weight(context, access, stride),
+            _ACTION, stride=_distance(stride), minor=narrow or few or is_of_steps(stride) or is_of_little_weight(context, access, stride),
         )  # fmt: skip
+    yield from _rows_of_calls(context, reported)
     if context.function.matches(_FIELD_OF_ELEMENT) or context.function.matches(_MULTIPLE):
         yield from _parts_of_elements(context, reported)
 
 
+def _rows_of_calls(context: RuleContext, reported: set[str]) -> Iterator[Diagnostic]:
+    """Find rows that a function walks, one for each lane; one finding per array."""
+    for argument, reached in rows_handed_on(context):
+        name, stride = reached.parameter.name, reached.stride
+        if name in reported or reached_by_elected_lanes(context, argument):
+            continue
+        reported.add(name)
+        yield context.diagnostic(
+            "uncoalesced-access", argument,
+            f"Each thread gives a function its own elements of {name}, {_distance(stride)} from its neighbour's: {_cost(stride)}",
+            _ACTION, stride=_distance(stride), minor=True,
+        )  # fmt: skip
+
+
 def _rows_of_tensors(context: RuleContext) -> Iterator[Diagnostic]:
     """Find tensors of which each lane takes elements in a row of its own; one finding per tensor."""
-    elements = tensor_elements(context)
-    mixed = {
-        e.array.name for e in elements if not e.is_in_rows_of_lanes or _is_of_record(context, e)
-    }
     reported: set[str] = set()
-    for element in elements:
+    for element in tensors_in_rows(context):
         name = element.array.name
-        if name in mixed or name in reported or lanes_along_x(context) < FEWEST_LANES:
-            continue
-        if reached_by_elected_lanes(context, element.node):
+        if name in reported or reached_by_elected_lanes(context, element.node):
             continue
         reported.add(name)
         index = element.indices[element.lanes or 0]
@@ -113,21 +128,10 @@ def _rows_of_tensors(context: RuleContext) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _is_of_record(context: RuleContext, element: TensorElement) -> bool:
-    """Whether the last index is a number, or counts up to one: rows are records of a few elements, perhaps."""
-    last, loop = element.indices[-1], context.loop_around(element.node)
-    condition = loop.part("condition") if loop is not None else None
-    if condition is not None and len(condition.children) == len(("counter", "bound")):
-        counter, bound = condition.children
-        if context.at(counter) == context.at(last):
-            return context.file.is_constant(context.settled(bound), context.function)
-    return context.file.is_constant(last, context.function)
-
-
 def _runs(context: RuleContext) -> Iterator[Diagnostic]:
     """Find the first array of which each lane walks a run that begins where an offset of its own says."""
     for access, array, begin in runs_of_lanes(context):
-        if reached_by_elected_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
+        if reached_by_elected_lanes(context, access):
             continue
         yield context.diagnostic(
             "uncoalesced-access", access,
@@ -144,7 +148,7 @@ def _parts_of_elements(context: RuleContext, reported: set[str]) -> Iterator[Dia
         name = sparse.parameter.name
         if name in reported or sparse.apart < SECTOR or sparse.used * SPARSE > sparse.apart:
             continue
-        if reached_by_few_lanes(context, access) or lanes_along_x(context) < FEWEST_LANES:
+        if reached_by_few_lanes(context, access):
             continue
         yield context.diagnostic(
             "uncoalesced-access", access,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
+
+# How many items a batch has is called so: a few, perhaps.
+_BATCH = re.compile(
+    r"(?:n|num|n_|num_)?(?:[bB]atch|batches|BATCH)(?:_?[sS]ize|_?[cC]ount|_?[nN]um|_cnt)?|B"
+)
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
@@ -84,9 +90,10 @@ def _is_of_block(context: RuleContext, access: Node) -> bool:
 
 
 def _is_known(context: RuleContext, condition: Node) -> bool:
-    """Whether the compiler knows the bound in *condition*: such loops are short."""
+    """Whether the compiler knows the bound in *condition*, or it counts the items of a batch: such loops are short."""
     return any(
         context.file.is_constant(context.settled(side), context.function)
+        or _BATCH.fullmatch(context.at(side))
         for side in bare(condition).children
     )
 

@@ -109,3 +109,12 @@ template <typename T> __global__ void points_of_a_template(T *out, const T *x, i
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = x[3 * i] + x[3 * i + 1] + x[3 * i + 2];  // expect: interleaved-records
 }
+__global__ void one_of_two_layouts(float *out, const float *points, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+#ifdef ROWS
+  out[i] = points[3 * i] + points[3 * i + 1] + points[3 * i + 2];  // expect: interleaved-records
+#else
+  out[i] = points[i] + points[n + i] + points[2 * n + i];
+#endif
+}

@@ -155,3 +155,49 @@ __global__ void tree_with_both(float *x, int n) {
     __syncthreads();
   }
 }
+__global__ void result_of_each_round(int *out, const float *x, int rounds, int n) {
+  __shared__ float best[N];
+  __shared__ int where[N];
+  for (int round = 0; round < rounds; ++round) {
+    best[threadIdx.x] = x[threadIdx.x];
+    where[threadIdx.x] = threadIdx.x;
+    for (int step = 1; step < n; step *= 2) {
+      __syncthreads();
+      int k = 2 * step * threadIdx.x;
+      if (k + step < N && best[k] < best[k + step]) where[k] = where[k + step];
+    }
+    __syncthreads();
+    int last = where[0];  // expect: missing-barriers
+    if (threadIdx.x == 0) out[round] = last;
+  }
+}
+__global__ void two_trees(float *out, const float *x) {
+  __shared__ float part[N];
+  int t = threadIdx.x;
+  part[t] = x[t];
+  __syncthreads();
+  float most = part[0];  // expect: missing-barriers
+  part[t] = expf(x[t] - most);
+  __syncthreads();
+  if (t == 0) out[0] = part[1];
+}
+__global__ void result_that_thread_0_takes(float *out, const float *x, int rounds) {
+  __shared__ float part[N];
+  int t = threadIdx.x;
+  for (int round = 0; round < rounds; ++round) {
+    part[t] = x[round * N + t];
+    __syncthreads();
+    if (t == 0) out[round] = part[0];
+  }
+}
+__global__ void result_before_a_barrier(float *out, const float *x) {
+  __shared__ float part[N];
+  int t = threadIdx.x;
+  part[t] = x[t];
+  __syncthreads();
+  float most = part[0];
+  __syncthreads();
+  part[t] = expf(x[t] - most);
+  __syncthreads();
+  out[t] = part[N - 1 - t];
+}

@@ -460,3 +460,60 @@ __global__ void updates_of_a_tensor(torch::PackedTensorAccessor32<float, 2, torc
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   for (int k = 0; k < 6; ++k) out[k] += x[i][k];
 }
+__global__ void voxels_behind_checks(float *weights, const float *depth, int width, int height, float least) {
+  int y = threadIdx.x, z = blockIdx.x;
+  for (int x = 0; x < width; ++x) {
+    float seen = depth[x];
+    if (seen <= least) continue;
+    int voxel = z * height * width + y * width + x;
+    weights[voxel] = weights[voxel] + seen;  // expect: uncoalesced-access
+  }
+}
+__global__ void rows_from_end_to_end(float *sums, const float *parts, int n, int neighbours) {
+  int i, last, j;
+  float sum = 0;
+  i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  last = (i + 1) * neighbours;
+  for (j = i * neighbours; j < last; j++) sum += parts[j];  // expect: uncoalesced-access
+  sums[i] = sum;
+}
+__global__ void channels_of_voxels(float *pooled, const float *in, int channels, int nx, int ny, int nz) {
+  int flat = blockIdx.x * blockDim.x + threadIdx.x, channel = blockIdx.y;
+  int x = flat / (ny * nz);
+  int y = (flat - x * (ny * nz)) / nz;
+  int z = flat % nz;
+  if (channel >= channels || x >= nx || y >= ny || z >= nz) return;
+  int voxel = x * ny * nz + y * nz + z;
+  pooled[voxel * channels + channel] = in[channel];  // expect: uncoalesced-access
+}
+__device__ float forward(const float *weights, float x, int n) {
+  for (int k = 0; k < n; ++k) x += weights[k] * x;
+  return x;
+}
+__global__ void networks(float *out, const float *weights, int n, int count) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float *own = weights + i * count;
+  float x = 0;
+  for (int step = 0; step < 100; ++step) x = forward(own, x, count);  // expect: uncoalesced-access
+  out[i] = x;
+}
+__device__ float first_of(const float *weights) { return weights[0]; }
+__global__ void networks_of_blocks(float *out, const float *weights, int count) {
+  const float *own = weights + blockIdx.x * count;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = forward(own, threadIdx.x, count) + first_of(own + threadIdx.x);
+}
+__global__ void samples_of_tensors(torch::PackedTensorAccessor<float, 1, torch::RestrictPtrTraits> x,
+                                   torch::PackedTensorAccessor64<long, 2, torch::RestrictPtrTraits> rays, float *out) {
+  int n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= rays.size(0)) return;
+  int begin = rays[n][1], count = rays[n][2], k = 0;
+  float sum = 0;
+  while (k < count) {
+    int s = begin + k;
+    sum += x[s];  // expect: uncoalesced-access
+    k++;
+  }
+  out[n] = sum;
+}
