@@ -46,6 +46,7 @@ CUDA_RULES = (
     "narrow-integer-arithmetic",
     "overstated-launch-bounds",
     "pageable-transfers",
+    "parameters-in-memory",
     "partial-warp",
     "printing-kernels",
     "repeated-allocations",
@@ -65,6 +66,7 @@ CUDA_RULES = (
     "underfilled-device",
     "unfused-kernels",
     "unguarded-indices",
+    "uniform-math",
     "unprefetched-managed-memory",
     "unrestricted-pointers",
     "unsigned-loop-counters",
@@ -72,6 +74,7 @@ CUDA_RULES = (
     "unsynchronized-timers",
     "untiled-product",
     "values-read-in-loops",
+    "volatile-arrays",
 )
 PYTHON_RULES = (
     "unused-gradients",
