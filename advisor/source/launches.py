@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # What dim3 takes as its first side: dim3 block = rows;
 _NUMBERS = ("identifier", "field_expression", "binary_expression", "call_expression")
+# Functions that launch what they are given: kernel, grid, block, shared memory, stream, arguments.
+_LAUNCHING = ("GpuLaunchKernel", "CudaLaunchKernel")
+_CONFIGURATION = 5  # arguments before those of the kernel
 _DEFAULT_STREAMS = frozenset(("0", "NULL", "nullptr", "cudaStreamDefault", "cudaStreamLegacy"))
 
 
@@ -116,6 +119,8 @@ class Launches:
 
 def _launches(file: CudaFile, function: SourceFunction) -> list[SourceLaunch]:
     launches: list[SourceLaunch] = []
+    if function.says(b"LaunchKernel("):
+        launches += _launches_by_calls(file, function)
     if not function.may_launch:
         return launches
     for syntax in function.nodes("kernel_call_syntax"):
@@ -136,6 +141,27 @@ def _launches(file: CudaFile, function: SourceFunction) -> list[SourceLaunch]:
             )
         )
     return launches
+
+
+def _launches_by_calls(file: CudaFile, function: SourceFunction) -> Iterator[SourceLaunch]:
+    """Yield the launches by functions such as TensorFlow's GpuLaunchKernel()."""
+    for call in function.nodes("call_expression"):
+        arguments = file.arguments(call)
+        if file.callee(call) not in _LAUNCHING or len(arguments) < _CONFIGURATION:
+            continue
+        kernel, grid, block, shared, stream, *rest = arguments
+        named = kernel.children[0] if kernel.kind == "template_function" else kernel
+        words = file.at(stream)
+        yield SourceLaunch(
+            kernel=file.at(named),
+            node=call,
+            grid=grid,
+            block=block,
+            shared_bytes=shared,
+            stream=None if words in _DEFAULT_STREAMS else words,
+            threads=threads_of(file, function, block),
+            arguments=tuple(rest),
+        )
 
 
 def threads_of(file: CudaFile, function: SourceFunction, block: Node) -> int | None:

@@ -522,6 +522,28 @@ def _name_alias(name: Node, words: str, text: SourceText, names: Names) -> None:
         names.aliases[key] = words if names.aliases.get(key, words) == words else None
 
 
+def _constant_of_class(
+    member: Node, base: str, head: str, text: SourceText, names: Names, around: Node
+) -> None:
+    """Enter ``static constexpr int threads = 32;``, which the functions of its class see."""
+    if _CONSTANT.search(head) is None or len(member.children) < len(("type", "name", "value")):
+        return
+    name, value = member.children[-2:]
+    if name.kind == "field_identifier":
+        words = text[name.start : name.end]
+        names.variables.setdefault(words, []).append(
+            Variable(
+                name=words,
+                type=base,
+                start=around.start,
+                end=around.end,
+                node=name,
+                constant=True,
+                value=value,
+            )
+        )
+
+
 def _struct(node: Node, text: SourceText, names: Names, name: str = "") -> None:
     members = node.child("field_declaration_list")
     if members is None:
@@ -539,6 +561,10 @@ def _struct(node: Node, text: SourceText, names: Names, name: str = "") -> None:
                     stars, inner = stars + "*", inner.children[0]
                 if inner.kind == "field_identifier":
                     fields[text[inner.start : inner.end]] = base + stars
+            if base in INTEGERS and "static" in (
+                head := text[member.start : kind.end if kind else member.start]
+            ):
+                _constant_of_class(member, base, head, text, names, node)
     if name:
         names.structs[name] = fields
         names.struct_nodes[name] = node

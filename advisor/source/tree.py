@@ -78,7 +78,9 @@ _PLACE = {kind: place for place, kind in enumerate(_FILED)}
 # A file without launches whose host functions name none of these holds nothing to say of them:
 # no code of the device, no call of the runtime. Macros for the device are those of `scopes`.
 _LAUNCH = b"<<<"
-_MARKS = re.compile(rb"cuda|device_vector|__global__|__device__|DEVICE|HOSTDEV|GPU_FUNC")
+_MARKS = re.compile(
+    rb"cuda|LaunchKernel|device_vector|__global__|__device__|DEVICE|HOSTDEV|GPU_FUNC"
+)
 # Code that nests deeper is generated; what stands so deep is not asked about its surroundings.
 _DEEPEST = 200
 # Most nodes of an expression or a body that a question looks at.

@@ -43,3 +43,20 @@ void changed(float *x, int n) {
   threads *= n;
   f<<<n, threads>>>(x);
 }
+void by_a_minimum(int batch, int channels) {
+  dim3 block(min(batch * channels, 32));
+  dim3 grid(batch * channels / block.x);
+  kernel<<<grid, block>>>(data, n);  // expect: tiny-blocks
+}
+void by_a_larger_minimum(int batch) {
+  kernel<<<batch, min(batch, 256)>>>(data, n);
+}
+template <typename T>
+struct Functor {
+  static constexpr int kThreads = 32;
+  static const int kMore = 256;
+  void operator()(int n) {
+    TF_CHECK_OK(GpuLaunchKernel(bag_kernel<T, kThreads>, dim3(n, n), kThreads, 0, stream(), data, n));  // expect: tiny-blocks
+    TF_CHECK_OK(GpuLaunchKernel(bag_kernel<T, kMore>, dim3(n, n), kMore, 0, stream(), data, n));
+  }
+};
