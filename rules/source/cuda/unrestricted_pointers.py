@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import Variable
     from gpuadvise.advisor.source.tree import Node
 
+_FEWEST = number(3, "loads outside of loops, at least", "", "our judgement: one or two do not show")
+
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Pointers that a kernel only reads, without const and __restrict__; one per kernel."""
@@ -28,15 +31,18 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     pointers = [p for p in context.function.parameters if p.type.endswith("*") and p.type != "?*"]
     if len(pointers) < 2 or any(p.restrict for p in pointers):
         return
-    written, unknown = _written_pointers(context)
+    written = _written_pointers(context)
     names = {p.name for p in pointers}
-    if unknown or not (written & names) or _launched_with_aliases(context):
+    if not (written & names) or _launched_with_aliases(context):
         return
-    read = [
-        p for p in pointers if p.name not in written and _is_read_after_store(context, p, names)
-    ]
-    if not read or any(p.type.count("*") > 1 for p in pointers):
+    loads = {
+        p.name: _loads_after_store(context, p, {o.name for o in pointers if _may_overlap(p, o)})
+        for p in pointers
+        if p.name not in written
+    }
+    if sum(loads.values()) < _FEWEST or any(p.type.count("*") > 1 for p in pointers):
         return
+    read = [p for p in pointers if loads.get(p.name)]
     listed = and_list([p.name for p in read])
     yield context.diagnostic(
         "unrestricted-pointers", read[0].node, f"The kernel only reads through {listed}, but the compiler must assume that a store through another pointer changes what {'it points' if len(read) == 1 else 'they point'} to.",
@@ -46,8 +52,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     )  # fmt: skip
 
 
-def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[str]) -> bool:
-    """Whether a load through *parameter* may follow a store, in the text or in a loop; one behind a loop that stores is nothing."""
+def _may_overlap(pointer: Variable, other: Variable) -> bool:
+    """Whether both point to elements of one type, as far as the file says: others the compiler takes for apart."""
+    return pointer.type == other.type or "char" in (pointer.type + other.type)
+
+
+def _loads_after_store(context: RuleContext, parameter: Variable, names: set[str]) -> int:
+    """Return the loads through *parameter* that may follow a store; one in a loop is many, one behind a loop that stores nothing."""
     returns = {
         r.parent.index: r
         for r in context.function.nodes("return_statement")
@@ -63,23 +74,23 @@ def _is_read_after_store(context: RuleContext, parameter: Variable, names: set[s
     ]
     first = min((store.end for store in stores), default=None)
     if first is None:
-        return False
+        return 0
+    loads = 0
     for load in context.function.nodes("subscript_expression"):
         if context.at(load.children[0]) != parameter.name:
             continue
         loop = context.loop_around(load)
         if loop is not None and not _waits(context, loop) and any(map(loop.holds, stores)):
-            return True
+            return int(_FEWEST)
         if load.start < first or _is_copied(load):
             continue
-        if any(_may_follow(load, s) and not _is_behind_loop(context, load, s) for s in stores):
-            return True
-    return any(
-        _may_follow(call, s) and not _is_behind_loop(context, call, s)
+        loads += any(_may_follow(load, s) and not _is_behind_loop(context, load, s) for s in stores)
+    given = any(
+        parameter.name in map(context.at, context.file.arguments(call))
+        and any(_may_follow(call, s) and not _is_behind_loop(context, call, s) for s in stores)
         for call in context.calls()
-        for s in stores
-        if parameter.name in map(context.at, context.file.arguments(call))
     )
+    return int(_FEWEST) if given else loads
 
 
 def _is_copied(load: Node) -> bool:
@@ -127,8 +138,8 @@ def _ends_the_kernel(store: Node, returns: dict[int, Node]) -> bool:
     return False
 
 
-def _written_pointers(context: RuleContext) -> tuple[set[str], bool]:
-    """Return the pointers that are stored through, and whether others leave the function."""
+def _written_pointers(context: RuleContext) -> set[str]:
+    """Return the pointers that are stored through, or may be: by whom they are handed to, or by another name."""
     written: set[str] = set()
     for node in context.function.nodes("assignment_expression", "update_expression"):
         target = node.children[0] if node.children else node
@@ -139,19 +150,18 @@ def _written_pointers(context: RuleContext) -> tuple[set[str], bool]:
         p.name for p in context.function.parameters if "const" in context.at(p.node).split("*")[0]
     }
     for node in context.function.nodes("identifier"):
-        if context.at(node) not in names or node.parent is None:
+        if context.at(node) not in names - constant or node.parent is None:
             continue
         above = node.parent
         if above.kind in ("subscript_expression", "field_expression") and above.children[0] is node:
             continue
         if above.kind == "pointer_expression" and context.file.operator(above) == "*":
             continue
-        if above.kind == "argument_list" and context.at(node) in constant:
-            continue  # whoever gets it may only read
-        return written, True
-    return written, any(
-        context.file.operator(n) == "&" for n in context.function.nodes("pointer_expression")
-    )
+        written.add(context.at(node))
+    for node in context.function.nodes("pointer_expression"):
+        if context.file.operator(node) == "&":
+            written.add(context.root_name(node))
+    return written - constant
 
 
 def _launched_with_aliases(context: RuleContext) -> bool:
@@ -165,14 +175,14 @@ CHECK = CudaCheck(
     code=BeforeAfter(
         "cuda",
         """\
-__global__ void add(float *out, const float *a, const float *b) {
-    out[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x];
-    out[threadIdx.x + 32] = a[threadIdx.x] - b[threadIdx.x];   // must be loaded again
+__global__ void scale(float *out, const float *a, const float *b, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        out[i] = a[i] * b[i % 4];                              // no load before the store of the last iteration
 }""",
         """\
-__global__ void add(float *__restrict__ out, const float *__restrict__ a, const float *__restrict__ b) {
-    out[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x];
-    out[threadIdx.x + 32] = a[threadIdx.x] - b[threadIdx.x];
+__global__ void scale(float *__restrict__ out, const float *__restrict__ a, const float *__restrict__ b, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        out[i] = a[i] * b[i % 4];
 }""",
     ),
 )

@@ -6,7 +6,7 @@ __global__ void restricted(float *__restrict__ out, const float *__restrict__ in
   for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] += in[i];
 }
 __global__ void one_store(float *out, const float *in, int i) { out[i] = in[i]; }
-__global__ void store_between(float *out, float *in, int i) {  // expect: unrestricted-pointers
+__global__ void store_between(float *out, float *in, int i) {
   out[i] = in[i];
   out[i + 1] = 2 * in[i + 1];
 }
@@ -76,7 +76,7 @@ __global__ void other_branch(float *out, const float *in, const int *kind) {
   }
   out[i] = x;
 }
-__global__ void after_both_branches(float *out, const float *in, int n) {  // expect: unrestricted-pointers
+__global__ void after_both_branches(float *out, const float *in, int n) {
   int i = threadIdx.x;
   if (i > n) {
     out[i] = 0;
@@ -90,4 +90,25 @@ __global__ void once_behind_a_loop(float *sums, const float *x, const float *sca
   sums[i] = 0;
   for (int k = 0; k < n; ++k) sums[i] += k;
   sums[i] *= scale[i];
+}
+__device__ float flux(const float *edge, float *speed);
+__global__ void beside_addresses(float *out, const float *in, float *step, int n) {  // expect: unrestricted-pointers
+  float speed;
+  for (int i = 0; i < n; ++i) {
+    out[i] = in[i] + flux(in + i, &speed);
+    out[i + 1] += speed * in[i + 2];
+  }
+}
+__global__ void types_that_cannot_meet(int *out, const float *in, int n) {
+  for (int i = 0; i < n; ++i) out[i] = in[i] > 0;
+}
+__global__ void handed_to_who_may_store(float *out, float *in, int n) {
+  for (int i = 0; i < n; ++i) out[i] = in[i] * 2;
+  sort(in, n);
+}
+__global__ void a_few_loads_between(float *out, const float *in, int i) {  // expect: unrestricted-pointers
+  out[i] = in[i];
+  out[i + 1] = 2 * in[i + 1];
+  out[i + 2] = 2 * in[i + 2];
+  out[i + 3] = 2 * in[i + 3];
 }

@@ -40,7 +40,7 @@ __global__ void by_offset_pointer(float *out, const float *in, int pitch, int n)
 __global__ void histogram(int *bins, const unsigned char *data, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&bins[data[i]], 1);
 }
-__global__ void two_steps(int *flags, const int *keys, int n) {  // expect: unrestricted-pointers
+__global__ void two_steps(int *flags, const int *keys, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   flags[i] = keys[i] > 0;
   if (i + 1 < n) flags[i] += keys[i + 1] > 0;
@@ -61,7 +61,7 @@ __global__ void scan_rows(int *out, const int *in, int width) {  // expect: unre
     out[row * width + k] = sum;
   }
 }
-__global__ void leapfrog(double *x, double *v, const double *f, double dt) {  // expect: unrestricted-pointers
+__global__ void leapfrog(double *x, double *v, const double *f, double dt) {
   int i = threadIdx.x;
   x[i] = x[i] + v[i] * dt;
   v[i] = v[i] + f[i] * dt;
