@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.source.tree import LOOPS
+from gpuadvise.advisor.source.tree import LOOPS, bare
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.source.launches import SourceLaunch
@@ -26,6 +26,18 @@ def strides_by_grid(context: RuleContext, launch: SourceLaunch) -> bool:
         if kernel.place is ExecutionSpace.KERNEL and not kernel.matches(_OF_WHOLE_GRID)
         for loop in kernel.nodes("for_statement")
     )
+
+
+def strides_by_items(context: RuleContext, launch: SourceLaunch, items: re.Pattern[str]) -> bool:
+    """Whether all that goes on by the blocks of the grid counts up to a number of *items*, each for a block: more have nothing to do."""
+    bounds = [
+        context.at(bare(condition).children[-1])
+        for kernel in context.file.called(launch.kernel)
+        for loop in kernel.nodes("for_statement")
+        if (update := loop.part("update")) is not None and "gridDim" in context.at(update)
+        if (condition := loop.part("condition")) is not None and bare(condition).children
+    ]
+    return bool(bounds) and all(items.match(bound) for bound in bounds)
 
 
 def names_one_of(context: RuleContext, condition: Node, names: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What a kernel is for, as names say: to set something up once, to print, or to treat the border of a grid."""
+"""What code is for, as names say: to set something up once, to print, to be compared with, or to treat the border of a grid."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ _SET_UP = frozenset(
 _BORDER = re.compile(
     r"[Bb]oundar|[Bb]order|[Gg]host|[Hh]alo|(?<![A-Z])BCs?(?![a-z])|(?:^|_)bcs?(?:_|$)"
 )
+_COMPARED_WITH = frozenset(("ref", "reference", "naive", "baseline", "golden", "unoptimized"))
+# Headers of NVIDIA's samples, which programs carry along.
+_OF_SAMPLES = re.compile(
+    r"(?:^|[/\\])(?:cutil\w*|helper_(?:math|cuda|functions|image|string|timer|gl|cuda_gl|cuda_drvapi)|vector_operators)\.(?:h|hpp|cuh)$"
+)
 _OUTPUT = frozenset(("print", "printf", "dump", "debug", "show", "display", "hello"))
 
 
@@ -24,6 +29,16 @@ def is_of_set_up(name: str) -> bool:
 def is_of_output(name: str) -> bool:
     """Whether a function called *name* is there to print."""
     return not _OUTPUT.isdisjoint(_words(name))
+
+
+def is_compared_with(name: str) -> bool:
+    """Whether a function or file called *name* is the plain form that faster ones are compared with."""
+    return not _COMPARED_WITH.isdisjoint(_words(name))
+
+
+def is_of_samples(file: str) -> bool:
+    """Whether *file* is called as a header of NVIDIA's samples: a copy that nobody changes, little of it used."""
+    return _OF_SAMPLES.search(file) is not None
 
 
 def is_of_border(name: str) -> bool:

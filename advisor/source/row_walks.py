@@ -45,7 +45,7 @@ def is_walked(context: RuleContext, access: Node) -> bool:
     """Whether a loop counts the elements that *access* reaches: then a lane that is alone there takes many."""
     loop = context.loop_around(access)
     update = loop.part("update") if loop is not None else None
-    if update is None or not update.children:
+    if loop is None or update is None or not update.children:
         return False
     counter = context.at(update.children[0])
     names = [n for n in context.file.tree.below(index_of(access)) if n.kind == "identifier"]

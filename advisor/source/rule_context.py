@@ -136,9 +136,22 @@ class RuleContext:
             for changed in self.file.tree.inside(node, kind):
                 if changed.children:
                     names.add(self.root_name(changed.children[0]))
+        names.update(self._given_by_reference(node))
         if len(self._assigned) < _MOST_LOOPS:
             self._assigned[node.index, declared] = names
         return names
+
+    def _given_by_reference(self, node: Node) -> Iterator[str]:
+        """Yield the names below *node* that a function of this file takes by reference."""
+        for call in self.file.tree.inside(node, "call_expression"):
+            arguments = self.file.arguments(call)
+            for called in self.file.called(self.file.callee(call)):
+                if "&" not in called.header:
+                    continue
+                for parameter, argument in zip(called.parameters, arguments, strict=False):
+                    words = self.at(parameter.node)
+                    if "&" in words and "const" not in words and argument.kind == "identifier":
+                        yield self.at(argument)
 
     def root_name(self, node: Node) -> str:
         """Return the name that an expression like ``a[i].x``, ``*p`` or ``(p + 1)->x`` begins with."""

@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.advisor.source.cuda_file import CudaFile, read_cuda
+from gpuadvise.advisor.source.kernel_purpose import (
+    is_compared_with,
+    is_of_output,
+    is_of_samples,
+)
 from gpuadvise.advisor.source.launches import Launches
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX, read_notebook
@@ -196,20 +201,31 @@ def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnost
     }
     launches = Launches(facts)
     opened: list[SourceFunction] = []
+    copied = is_of_samples(facts.text.file)
     for function in facts.functions:
         context = RuleContext(facts, function, launches)
         # One block is the last step of several, or too small for its code to matter much; what sets up runs once.
-        alone = function.on_device and (
-            launches.is_of_one_block(function.name) or _SETS_UP.search(function.name) is not None
-        )
+        alone = _is_of_little_weight(function, launches, facts.text.file)
         for faults in checks[function.on_device]:
             for d in faults(context):
+                if copied and d.rule not in _BREAKING:
+                    continue
                 yield replace(d, minor=True) if alone and d.rule not in _BREAKING else d
         opened.append(function)
         if facts.tree.is_full:
             launches.forget(opened)
             facts.close(opened)
             opened.clear()
+
+
+def _is_of_little_weight(function: SourceFunction, launches: Launches, file: str) -> bool:
+    """Whether it matters little how fast *function* is, as names and launches say."""
+    names = function.name, file.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+    if any(map(is_compared_with, names)):
+        return True
+    if not function.on_device:
+        return any(map(is_of_output, names))
+    return launches.is_of_one_block(function.name) or _SETS_UP.search(function.name) is not None
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _shared(context: RuleContext) -> Iterator[Diagnostic]:
     """Find a divisor by which one block divides several floats; one per function."""
-    groups: dict[tuple[int, str], list[Node]] = {}
+    groups: dict[tuple[int, int, str], list[Node]] = {}
     for node in context.function.nodes("binary_expression", "assignment_expression"):
         if len(node.children) != 2 or context.file.operator(node) not in ("/", "/="):
             continue
@@ -89,8 +89,8 @@ def _shared(context: RuleContext) -> Iterator[Diagnostic]:
         block = next((a for a in node.ancestors() if a.kind in _WAYS), None)
         if block is not None:
             words = "".join(context.at(divisor).split())
-            groups.setdefault((block.index, words), []).append(node)
-    for (_, words), divisions in groups.items():
+            groups.setdefault((block.index, context.branch_of(node), words), []).append(node)
+    for (_, _, words), divisions in groups.items():
         divisions.sort(key=lambda node: node.start)
         different = {"".join(context.at(d.children[0]).split()) for d in divisions}
         if len(different) >= _FEWEST and not _changes_between(context, divisions, words):

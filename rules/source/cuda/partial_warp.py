@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.rule_context import RuleContext
 
 _LITTLE = number(
-    20,
+    8,
     "threads for each idle lane, from which the loss is little",
     "threads",
-    "our judgement: a twentieth",
+    "our judgement: an eighth, as of a tile with its border, which has no other size",
 )
 
 
@@ -40,7 +40,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "partial-warp", launch.node, f"Blocks of {_block_words(sides)} threads leave {plural(-threads % WARP_SIZE, 'lane')} of the last warp idle.",
             f"Launch {-(-threads // WARP_SIZE) * WARP_SIZE} or {threads // WARP_SIZE * WARP_SIZE} threads per block.",
-            threads=str(threads), minor=len(sides) == 1 and -threads % WARP_SIZE * _LITTLE < threads,
+            threads=str(threads), minor=-threads % WARP_SIZE * _LITTLE < threads,
         )  # fmt: skip
 
 

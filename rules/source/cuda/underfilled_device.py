@@ -10,6 +10,7 @@ from gpuadvise.advisor.source.data_loops import (
     loops_over_data,
     names_one_of,
     strides_by_grid,
+    strides_by_items,
     walks_elements,
 )
 from gpuadvise.advisor.source.launches import block_sides
@@ -48,8 +49,9 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         grid = block_sides(context.file, context.function, launch.grid)
         if not loops_over_data(context, launch):
             continue
-        if grid is not None and 1 < prod(grid) < SMS and strides_by_grid(context, launch):
-            fixed.append((launch, prod(grid)))
+        few = grid is not None and 1 < prod(grid) < SMS and strides_by_grid(context, launch)
+        if few and not strides_by_items(context, launch, _BATCH):
+            fixed.append((launch, prod(grid or ())))
         if grid is None and launch.kernel not in reported:
             reported.add(launch.kernel)
             yield from _of_batches(context, launch)

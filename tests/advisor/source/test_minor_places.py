@@ -168,3 +168,35 @@ def test_a_division_of_floats_by_fast_math_is_left_to_the_compiler() -> None:
     ):
         found = lint_cuda(text.format(kind).encode(), "k.cu", build=build).diagnostics
         assert ("invariant-divisors" in {d.rule for d in found}) == seen
+
+
+def test_plain_forms_that_others_are_compared_with_are_minor() -> None:
+    rows = (
+        "__global__ void {}(float *x, int n, int m) {{\n"
+        "  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (row < n) for (int k = 0; k < m; ++k) x[row * m + k] *= 2;\n}}\n"
+    )
+    assert minor(rows.format("scale"), "uncoalesced-access") == [False]
+    assert minor(rows.format("scale_naive"), "uncoalesced-access") == [True]
+    assert minor(rows.format("referenceScale"), "uncoalesced-access") == [True]
+    assert minor(rows.format("preferred"), "uncoalesced-access") == [False]
+
+
+def test_what_the_host_prints_is_minor() -> None:
+    copies = (
+        "void {}(const thrust::device_vector<float> &x, float *out) {{\n"
+        "  for (int i = 0; i < 900; ++i) out[i] = x[i];\n}}\n"
+    )
+    assert minor(copies.format("collect"), "element-wise-copies") == [False]
+    assert minor(copies.format("print_vector"), "element-wise-copies") == [True]
+
+
+def test_copies_of_headers_of_samples_have_no_faults_of_speed() -> None:
+    source = (
+        b"__device__ float3 operator/(float3 a, float b) { return make_float3(a.x / b, a.y / b, a.z / b); }\n"
+        b"__global__ void f(float *x) { if (threadIdx.x < 16) __syncthreads(); }\n"
+    )
+    assert {d.rule for d in lint_cuda(source, "common/helper_math.h").diagnostics} == {
+        "divergent-barriers"
+    }
+    assert "invariant-divisors" in {d.rule for d in lint_cuda(source, "math.h").diagnostics}

@@ -115,3 +115,15 @@ __global__ void of_a_part(float *out, const float *x, const int *part, int heigh
     for (int w = 0; w < width; ++w)
       atomicAdd(plane + h * width + w, x[w]);  // expect: atomics-in-loops
 }
+__device__ void corners(float x, float y, int &low, int &high) {
+  low = int(x);
+  high = int(y) + 1;
+}
+__global__ void corners_by_reference(float *out, const float *x, int n, int width) {
+  float *plane = out + blockIdx.x * width;
+  for (int i = 0; i < n; ++i) {
+    int low, high;
+    corners(x[i], x[i + n], low, high);
+    atomicAdd(plane + high * width + low, 1.0f);
+  }
+}

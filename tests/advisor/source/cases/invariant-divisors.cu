@@ -111,3 +111,12 @@ __global__ void divisor_that_changes(float *out, float x, float y, float w) {
   w += 1;
   out[2] = (x - y) / w;
 }
+__global__ void branches_of_the_preprocessor(float *out, float x, float y, float w) {
+#ifdef ROWS
+  out[0] = x / w;
+  out[1] = y / w;
+#else
+  out[2] = (x - y) / w;
+  out[3] = (x + y) / w;
+#endif
+}

@@ -151,3 +151,8 @@ void few_in_two_dimensions(float *x, int b, int n) {
 void many_blocks(float *x, size_t n) { strided<<<1024, 256>>>(x, n); }
 void of_the_data(float *x, size_t n) { strided<<<(n + 255) / 256, 256>>>(x, n); }
 void as_many_as_there_are(float *x, int n) { one_each<<<60, 256>>>(x, n); }
+__global__ void block_for_an_item(float *x, int b, int n) {
+  for (int i = blockIdx.x; i < b; i += gridDim.x)
+    for (int j = threadIdx.x; j < n; j += blockDim.x) x[i * n + j] += 1;
+}
+void few_items(float *x, int b, int n) { block_for_an_item<<<32, 512>>>(x, b, n); }
