@@ -157,6 +157,11 @@ _FLOAT_MATH = frozenset(
 )
 # What PyTorch hands to kernels: the type of the elements, and the number of dimensions.
 _TENSOR = re.compile(r"TensorAccessor(?:32|64)?\s*<\s*([\w:]+)\s*,\s*(\d)\b")
+# Macros of <math.h>, all of them double.
+MATH_CONSTANTS = frozenset(
+    ("M_E", "M_LOG2E", "M_LOG10E", "M_LN2", "M_LN10", "M_PI", "M_PI_2", "M_PI_4", "M_1_PI", "M_2_PI", "M_2_SQRTPI", "M_SQRT2",
+     "M_SQRT1_2")
+)  # fmt: skip
 _CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
 
 
@@ -181,6 +186,7 @@ class CudaFile:
     _by_name: dict[str, list[SourceFunction]] | None = None
     _by_last_name: dict[str, list[SourceFunction]] | None = None
     _code: bytes | None = None
+    _double_names: frozenset[bytes] | None = None
     _ascii: str | None = None  # the text, where each of its bytes is a character
 
     def __post_init__(self) -> None:
@@ -205,6 +211,20 @@ class CudaFile:
         if known is None:
             known = self._said[words] = words in self.text.content
         return known
+
+    @property
+    def double_names(self) -> frozenset[bytes]:
+        """The macros that stand for a double literal: those of <math.h>, and of this file."""
+        if self._double_names is None:
+            macros = self.preprocessed.macros
+            own = {
+                name
+                for name, body in macros.items()
+                if body and literal_type(body.strip(" ()")) == "double"
+            }
+            of_header = MATH_CONSTANTS.difference(macros)
+            self._double_names = frozenset(name.encode() for name in own | of_header)
+        return self._double_names
 
     @property
     def code(self) -> bytes:
@@ -517,6 +537,8 @@ class CudaFile:
             body = self.preprocessed.macros.get(name)
             while body and body.startswith("(") and body.endswith(")"):
                 body = body[1:-1].strip()
+            if body is None and name in MATH_CONSTANTS and name not in self.preprocessed.macros:
+                return "double"
             return literal_type(body) if body else UNKNOWN
         if variable.type == "auto":
             value = variable.value
@@ -740,6 +762,7 @@ def read_cuda(text: SourceText, build: Build = UNKNOWN_BUILD) -> CudaFile:
 
 __all__ = [
     "INTEGERS",
+    "MATH_CONSTANTS",
     "UNKNOWN",
     "CudaFile",
     "common_type",

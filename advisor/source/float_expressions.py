@@ -10,6 +10,8 @@ from gpuadvise.advisor.source.scopes import INTEGERS, UNKNOWN
 from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
 
@@ -31,14 +33,46 @@ _LARGEST_FLOAT = 3.4028234663852886e38
 _FLOAT_PARAMETER = re.compile(r"(?:__float2\w+|__floats2\w+|make_float[1-4])$")
 
 
+def is_named_double(context: RuleContext, node: Node) -> bool:
+    """Whether *node* names a macro that stands for a double literal, of this file or of <math.h>."""
+    if node.kind != "identifier" or context.type_of(node) != "double":
+        return False
+    return context.file.variable(context.at(node), node, context.function) is None
+
+
+def named_doubles(context: RuleContext) -> Iterator[Node]:
+    """Yield the first use of each macro that makes an expression of floats one of doubles, where no literal in it does."""
+    seen: set[str] = set()
+    for name in context.function.nodes("identifier"):
+        if context.at(name) in seen or not is_named_double(context, name):
+            continue
+        top = whole_expression(context, name)
+        if not mixes_float(context, top, name) or not ends_as_float(context, top):
+            continue
+        literals = context.file.tree.inside(top, "number_literal")
+        if any(context.type_of(literal) == "double" for literal in literals):
+            continue
+        if not folds_to_float(context, top, name):
+            seen.add(context.at(name))
+            yield name
+
+
+def _digits(context: RuleContext, literal: Node) -> str:
+    """Return the number that *literal*, or the macro of this file that it names, is written as; empty for those of <math.h>."""
+    words = context.at(literal)
+    if literal.kind == "identifier":
+        words = context.file.preprocessed.macros.get(words) or ""
+    return words.strip(" ()").replace("'", "")
+
+
 def folds_to_float(context: RuleContext, top: Node, literal: Node) -> bool:
     """Whether the compiler computes with a float although *literal* is double.
 
     It does where the literal is exact in single precision and meets one float: in a comparison,
     or in one operation whose result becomes a float at once. Then both ways round alike.
     """
-    words = context.at(literal).replace("'", "")
-    if float(words) != unpack("f", pack("f", min(float(words), _LARGEST_FLOAT)))[0]:
+    words = _digits(context, literal)
+    if not words or float(words) != unpack("f", pack("f", min(float(words), _LARGEST_FLOAT)))[0]:
         return False
     node = _around(literal)
     above = node.parent
@@ -137,7 +171,7 @@ def mixes_float(context: RuleContext, top: Node, literal: Node) -> bool:
             stack.extend(node.children)
         elif _is_mixed_call(context, node) or _picks_double(context, node):
             stack.extend(node.children[1].children)
-        elif node.kind != "number_literal":
+        elif node.kind != "number_literal" and not is_named_double(context, node):
             kind = context.type_of(node)
             if kind in ("double", UNKNOWN) or kind.endswith("*"):
                 return False

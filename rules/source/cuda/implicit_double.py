@@ -14,6 +14,7 @@ from gpuadvise.advisor.source.float_expressions import (
     generic_types,
     integers_divided_as_doubles,
     mixes_float,
+    named_doubles,
     whole_expression,
 )
 from gpuadvise.advisor.source.tree import bare
@@ -37,6 +38,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield from _doubles_of_floats(context)
         yield from _doubles_in_loops(context)
         yield from _divided_integers(context)
+    if function.on_device and function.has_word(context.file.double_names):
+        yield from _named(context)
     if not function.on_device or not (function.matches(_POINT) or function.matches(_EXPONENT)):
         return
     known: set[int] = set()
@@ -103,6 +106,17 @@ def _literals(context: RuleContext, known: set[int]) -> Iterator[Diagnostic]:
                 edits=(edit,),
                 replacement=f"Write {words}f.",
             )
+
+
+def _named(context: RuleContext) -> Iterator[Diagnostic]:
+    """Find macros that stand for a double in float expressions without a double literal; the first use of each."""
+    for name in named_doubles(context):
+        words = context.at(name)
+        yield context.diagnostic(
+            "implicit-double", name,
+            f"A double in a float expression: {words} makes the compiler convert and compute in double precision.",
+            f"Write float({words}), which the compiler converts once, or define it with an f.", replacement=f"float({words})",
+        )  # fmt: skip
 
 
 def _doubles_in_loops(context: RuleContext) -> Iterator[Diagnostic]:

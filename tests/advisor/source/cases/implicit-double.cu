@@ -206,3 +206,31 @@ __global__ void rows_by_doubles(int *out, int width) {
   int row = int(double(i) / double(width));  // expect: implicit-double
   out[i] = row + (int)i / width;
 }
+#define TURN 6.28318530718
+#define HALF 0.5
+#define QUARTER_TURN 1.5707963f
+__global__ void by_the_header(float *x, float s) {
+  x[threadIdx.x] = 1.0f / (s * M_PI);  // expect: implicit-double
+}
+__global__ void by_a_macro(float *x) {
+  x[threadIdx.x] = sinf(TURN * x[threadIdx.x]);  // expect: implicit-double
+}
+__device__ float wrapped(float angle) {
+  while (angle > M_PI) angle -= TURN;  // expect: implicit-double // expect: implicit-double
+  return angle;
+}
+__global__ void exact_macros(float *x) {
+  x[threadIdx.x] = HALF * x[threadIdx.x];
+}
+__global__ void macros_of_floats(float *x) {
+  x[threadIdx.x] = QUARTER_TURN * x[threadIdx.x];
+}
+__global__ void doubles_of_the_author(double *x) {
+  x[threadIdx.x] = M_PI * x[threadIdx.x];
+}
+__global__ void converted_once(float *x) {
+  x[threadIdx.x] = float(M_PI) * x[threadIdx.x];
+}
+__global__ void a_variable_of_that_name(float *x, float M_PI_2) {
+  x[threadIdx.x] = M_PI_2 * x[threadIdx.x];
+}
