@@ -101,10 +101,12 @@ def element_bytes(context: RuleContext, kind: str) -> int:
 
 
 def bytes_of(context: RuleContext, array: Variable) -> int:
-    """Return the bytes of an element of *array*; of a type that a template leaves open those of a float."""
+    """Return the bytes of an element of *array*; of a type that a template or the build leaves open those of a float."""
     known = element_bytes(context, array.type.rstrip("*"))
     if known or not array.written:
         return known
+    if context.file.names.aliases.get(array.written, "") is None:
+        return int(WORD)  # float or double, as a macro says
     same = context.function.variables.get(array.written)
     return int(WORD) if same and same[0].type == "type" else 0
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.banks import BANK_BYTES, BANKS
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
+from gpuadvise.advisor.source.array_access import bytes_of
 from gpuadvise.advisor.source.lane_stride import (
     ELEMENT_BYTES,
     is_address,
@@ -96,10 +97,16 @@ def _spread(context: RuleContext, access: Node, name: str) -> Diagnostic:
 
 def _ways(context: RuleContext, tile: Variable, indices: list[Node]) -> int:
     """Return how many lanes wait for one bank, 0 where the file does not say."""
-    size = ELEMENT_BYTES.get(tile.type.rstrip("*"), 0)
+    size = ELEMENT_BYTES.get(tile.type.rstrip("*"), 0) or bytes_of(context, tile)
     sides = [context.constant(side) for side in tile.dimensions]
     row, column = (lane_stride(context, index) for index in indices)
-    if not size or len(sides) != 2 or tile.type.count("*") != 2 or row is None or column is None:
+    if (
+        size < BANK_BYTES
+        or len(sides) != 2
+        or tile.type.count("*") != 2
+        or row is None
+        or column is None
+    ):
         return 0
     rows, columns = sides
     if rows is None or columns is None or row.factors or column.factors or not row.number:

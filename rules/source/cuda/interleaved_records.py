@@ -17,7 +17,12 @@ from gpuadvise.advisor.source.array_access import (
     goes_on,
     steps_on,
 )
-from gpuadvise.advisor.source.lane_stride import is_address, is_kernel_with_lanes, lanes_along_x
+from gpuadvise.advisor.source.lane_stride import (
+    ELEMENT_BYTES,
+    is_address,
+    is_kernel_with_lanes,
+    lanes_along_x,
+)
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
@@ -39,8 +44,8 @@ _FEWEST_TAKEN = number(2, "elements of a record that a thread takes, at least", 
 _LONGEST_RECORD = number(
     128, "bytes of a record, less than", "bytes", "from there on uncoalesced-access speaks of rows"
 )
-_WORDS = frozenset(("float", "int", "uint"))
-_WIDTHS = (2, 4)  # of vectors that one load takes
+_WORD = 4  # bytes of a number, of which one load takes as many as these:
+_WIDTHS = (4, 2)
 _LAYOUT = "Keep one array for each field, or let the block load its records side by side into shared memory first."
 
 
@@ -144,16 +149,22 @@ def _is_stored(access: Node) -> bool:
 
 
 def _action(records: list[_Record]) -> str:
-    """Return what to write: vectors where all records are of two or four numbers of four bytes."""
-    vectors = {
-        f"{record.array.type.rstrip('*')}{record.apart // record.size}"
-        for record in records
-        if record.array.type.rstrip("*") in _WORDS and record.apart // record.size in _WIDTHS
-    }
-    if len(vectors) == 1 and all(record.apart // record.size in _WIDTHS for record in records):
-        (vector,) = vectors
-        return f"Take each record at once as {vector}; memory of cudaMalloc begins at a multiple of its size, and so must rows."
-    return _LAYOUT
+    """Return what to write: vectors where all records are of numbers of four bytes that vectors of two or four hold."""
+    vector, *others = {_vector(record) for record in records}
+    if others or not vector:
+        return _LAYOUT
+    whole = all(vector.endswith(str(record.apart // record.size)) for record in records)
+    taken = f"Take each record at once as {vector}" if whole else f"Load records by {vector}"
+    return f"{taken}; memory of cudaMalloc begins at a multiple of its size, and so must rows."
+
+
+def _vector(record: _Record) -> str:
+    """Return the widest vector of which the record is a whole number; empty where none is."""
+    kind, count = record.array.type.rstrip("*"), record.apart // record.size
+    width = next((width for width in _WIDTHS if count % width == 0), 0)
+    if record.array.written and width:
+        return f"vectors of {width} {record.array.written}"
+    return f"{kind}{width}" if width and ELEMENT_BYTES.get(kind) == record.size == _WORD else ""
 
 
 CHECK = CudaCheck(

@@ -249,3 +249,20 @@ __global__ void moved_by_the_loop(float *out, const float *in) {
   for (int s = 1; s < 256; s *= 2) sums[threadIdx.x + s] = in[threadIdx.x];
   out[blockIdx.x] = sums[0];
 }
+#ifdef USE_DP
+typedef double real;
+#else
+typedef float real;
+#endif
+__global__ void columns_of_either(real *out, const real *in, int n) {
+  __shared__ real tile[32][32];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * n + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];  // expect: bank-conflicts
+}
+__global__ void padded_columns_of_either(real *out, const real *in, int n) {
+  __shared__ real tile[32][33];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * n + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
