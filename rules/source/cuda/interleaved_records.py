@@ -44,8 +44,7 @@ _FEWEST_TAKEN = number(2, "elements of a record that a thread takes, at least", 
 _LONGEST_RECORD = number(
     128, "bytes of a record, less than", "bytes", "from there on uncoalesced-access speaks of rows"
 )
-_WORD = 4  # bytes of a number, of which one load takes as many as these:
-_WIDTHS = (4, 2)
+_WORD, _WIDTHS = 4, (4, 2)  # bytes of a number, and how many of them one load takes
 _LAYOUT = "Keep one array for each field, or let the block load its records side by side into shared memory first."
 
 

@@ -28,7 +28,8 @@ _HOLDING_NO_CHANGE = frozenset(
      "subscript_expression", "subscript_argument_list", "field_expression", "field_identifier")
 )  # fmt: skip
 _WAYS = frozenset(("compound_statement", "if_statement", "else_clause", "conditional_expression"))
-_FEWEST = number(3, "divisions by one value, at least", "", "our judgement")
+_FEWEST = number(3, "divisions of floats by one value, at least", "", "our judgement")
+_FEWEST_DOUBLE = number(2, "divisions of doubles by one value, at least", "", "our judgement")
 _ROUNDING = re.compile(
     r"(?:trunc|floor|ceil|rint|round|lrint|lround|nearbyint)f?|int|unsigned|long|__(?:float|double)2u?(?:int|ll)_r[nzud]"
 )
@@ -93,7 +94,9 @@ def _shared(context: RuleContext) -> Iterator[Diagnostic]:
     for (_, _, words), divisions in groups.items():
         divisions.sort(key=lambda node: node.start)
         different = {"".join(context.at(d.children[0]).split()) for d in divisions}
-        if len(different) >= _FEWEST and not _changes_between(context, divisions, words):
+        double = "double" in map(context.type_of, divisions[0].children)
+        fewest = _FEWEST_DOUBLE if double else _FEWEST
+        if len(different) >= fewest and not _changes_between(context, divisions, words):
             yield context.diagnostic(
                 "invariant-divisors", divisions[0],
                 f"{len(divisions)} divisions by {words}, one after the other: each takes several times as long as a product.",

@@ -120,3 +120,11 @@ __global__ void branches_of_the_preprocessor(float *out, float x, float y, float
   out[3] = (x + y) / w;
 #endif
 }
+__global__ void two_of_doubles(double *out, double x, double y, double w) {
+  out[0] = x / w;  // expect: invariant-divisors
+  out[1] = y / w;
+}
+__global__ void two_of_floats(float *out, float x, float y, float w) {
+  out[0] = x / w;
+  out[1] = y / w;
+}
