@@ -182,10 +182,14 @@ def _is_of_the_file(context: RuleContext, argument: Node) -> bool:
     return any("*" in variable.type for variable in context.file.names.variables.get(name, ()))
 
 
+def is_measuring(context: RuleContext) -> bool:
+    """Whether the name of the function says that it measures or tries something."""
+    return _MEASURES.search(context.function.name) is not None
+
+
 def wait_for_time(context: RuleContext) -> Node | None:
     """Return the wait for an event that each call of the function makes to say how long its kernels took."""
-    function = context.function
-    if _MEASURES.search(function.name) or not any(
+    if is_measuring(context) or not any(
         _ELAPSED.search(context.file.callee(call)) for call in context.calls()
     ):
         return None

@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.source.host_waits import is_measuring
 from gpuadvise.advisor.source.host_work import (
     COPIES,
     copies_one_value,
     direction,
     is_always_reached,
+    is_set_up,
     is_timed,
     loops_with_launches,
 )
@@ -53,6 +55,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         return
     copies = [c for c in context.calls(*COPIES, _FROM_SYMBOL) if _reads_one_value(context, c)]
     loops = [*loops_with_launches(context)] if copies else []
+    if not loops:
+        yield from _of_calls(context, copies)
     for loop in loops:
         # Beside a loop of launches one wait is little.
         if is_timed(context, loop) or any(x is not loop and loop.holds(x) for x in loops):
@@ -68,6 +72,26 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"{' and to see whether to go on' if decides else ''}: the GPU idles until the next launch.",
             _ACTION,
         )  # fmt: skip
+
+
+def _of_calls(context: RuleContext, copies: list[Node]) -> Iterator[Diagnostic]:
+    """Find the value that each call of a function with launches waits for; one per function."""
+    function = context.function
+    if not copies or function.name == "main" or is_timed(context) or is_measuring(context):
+        return
+    if not context.launches.of(function):
+        return
+    for copy in copies:
+        if context.loop_around(copy) is None and not is_set_up(context, copy):
+            yield context.diagnostic(
+                "values-read-in-loops", copy,
+                f"Each call of this function waits for all kernels before to read {_value(context, copy)}: the GPU idles until the host "
+                "has it and launches more.",
+                "Let kernels use the value where it lies, or hand the caller its place on the device; where the host needs it, copy it by "
+                "cudaMemcpyAsync to pinned memory and do other work until it is there.",
+                minor=True,
+            )  # fmt: skip
+            return
 
 
 def _of_cublas(context: RuleContext) -> Iterator[Diagnostic]:

@@ -110,7 +110,7 @@ void asynchronous(float *x, int *flag, int *pinned, int n, cudaStream_t s) {
 void once(float *x, int *flag) {
   int changed;
   step<<<64, 256>>>(x, flag);
-  cudaMemcpy(&changed, flag, sizeof(int), cudaMemcpyDeviceToHost);
+  cudaMemcpy(&changed, flag, sizeof(int), cudaMemcpyDeviceToHost);  // expect: values-read-in-loops
 }
 void to_a_symbol(float *x, int *flag, int n) {
   for (int i = 0; i < n; ++i) {
@@ -140,4 +140,31 @@ void kept_where_a_pointer_leads(cublasHandle_t h, int n, float *x, float *sums, 
 void on_the_device(cublasHandle_t h, int n, float *x, float *y, int most) {
   cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE);
   for (int k = 0; k < most; ++k) cublasSdot(h, n, x, 1, y, 1, &x[k]);
+}
+float sum_of(float *x, float *result, int n) {
+  float sum;
+  add<<<(n + 255) / 256, 256>>>(x, result, n);
+  cudaMemcpy(&sum, result, sizeof(float), cudaMemcpyDeviceToHost);  // expect: values-read-in-loops
+  return sum;
+}
+void before_more_work(float *x, int *count, int n) {
+  int found = 0;
+  mark<<<n, 256>>>(x, count);
+  cudaMemcpy(&found, count, sizeof(int), cudaMemcpyDeviceToHost);  // expect: values-read-in-loops
+  move<<<(found + 255) / 256, 256>>>(x, found);
+}
+float without_a_launch(float *result) {
+  float sum;
+  cudaMemcpy(&sum, result, sizeof(float), cudaMemcpyDeviceToHost);
+  return sum;
+}
+float test_of_a_sum(float *x, float *result, int n) {
+  float sum;
+  add<<<(n + 255) / 256, 256>>>(x, result, n);
+  cudaMemcpy(&sum, result, sizeof(float), cudaMemcpyDeviceToHost);
+  return sum;
+}
+void whole_array(float *x, float *host, int n) {
+  add<<<(n + 255) / 256, 256>>>(x, x, n);
+  cudaMemcpy(host, x, n * sizeof(float), cudaMemcpyDeviceToHost);
 }
