@@ -64,7 +64,7 @@ def _on_one_element(context: RuleContext, call: Node, address: Node) -> Diagnost
     return context.diagnostic(
         "atomics-in-loops", call,
         f"Each iteration updates {' '.join(context.at(address).split())} by an atomic, the same element every time.",
-        _ACTION,
+        _ACTION, minor=reached_by_elected_lanes(context, call),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.host_work import is_set_up
 from gpuadvise.advisor.source.lane_stride import is_address
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
@@ -61,7 +62,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "element-wise-copies", access,
             f"{name} lies on the device: each iteration {'writes' if stored else 'reads'} one element by a copy of its own, and waits for it.",
-            _ACTION, minor=_is_short(context, loop),
+            _ACTION, minor=_is_short(context, loop) or is_set_up(context, loop),
         )  # fmt: skip
 
 

@@ -50,7 +50,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "Each iteration copies in, computes and copies out, and waits for every copy: link and SMs take turns.",
                 "Where iterations are independent, use pinned memory and cudaMemcpyAsync() in two or more streams with buffers "
                 "of their own; where one needs the result of the last, keep it on the device and copy once after the loop.",
-                minor=not is_always_reached(context, back, loop),
+                minor=not is_always_reached(context, back, loop)
+                or not any(_is_of_many(context, c) for c in inside if ways[c.index] is Direction.D2H),
             )  # fmt: skip
         elif (
             is_always_reached(context, back, loop)

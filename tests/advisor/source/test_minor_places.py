@@ -200,3 +200,18 @@ def test_copies_of_headers_of_samples_have_no_faults_of_speed() -> None:
         "divergent-barriers"
     }
     assert "invariant-divisors" in {d.rule for d in lint_cuda(source, "math.h").diagnostics}
+
+
+def test_an_atomic_of_one_lane_and_results_of_a_few_bytes_are_minor() -> None:
+    loop = "  for (int i = 0; i < n; ++i) {{ {} atomicAdd(sum, x[i]); }}\n"
+    kernel = f"__global__ void add(float *sum, const float *x, int n) {{{{\n{loop}}}}}\n"
+    assert minor(kernel.format(""), "atomics-in-loops") == [False]
+    assert minor(kernel.format("if (threadIdx.x == 0)"), "atomics-in-loops") == [True]
+    steps = (
+        "__global__ void step(float *x) {{}}\n"
+        "void run(float *x, float *h, int n) {{\n  for (int i = 0; i < n; ++i) {{\n"
+        "    cudaMemcpy(x, h, n, cudaMemcpyHostToDevice);\n    step<<<n, 256>>>(x);\n"
+        "    cudaMemcpy(h, x, {}, cudaMemcpyDeviceToHost);\n  }}\n}}\n"
+    )
+    assert minor(steps.format("n * sizeof(float)"), "serial-transfers") == [False]
+    assert minor(steps.format("3 * sizeof(float)"), "serial-transfers") == [True]
