@@ -348,6 +348,9 @@ class CudaFile:
             known = self.names.variables.get(name)
         if not known or len(known) > _MOST_NAMESAKES:
             return None
+        if len(known) == 1:
+            (variable,) = known
+            return variable if variable.start <= start < variable.end else None
         innermost, least = None, sys.maxsize
         for variable in known:
             if variable.start <= start < variable.end:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 # Words of a name, be they parted by underscores or by capitals.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -46,5 +47,6 @@ def is_of_border(name: str) -> bool:
     return _BORDER.search(name) is not None
 
 
-def _words(name: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(name)}
+@cache  # several rules ask of each function, and all of its file
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(name))

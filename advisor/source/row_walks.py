@@ -115,8 +115,10 @@ def rows_handed_on(context: RuleContext) -> Iterator[tuple[Node, ArrayAccess]]:
     A function of a header is given a row to walk it, where a local variable holds where the row begins.
     """
     for call in context.calls():
-        called = context.file.called(context.file.callee(call))
-        for place, argument in enumerate(context.file.arguments(call)):
+        arguments = [a for a in context.file.arguments(call) if _may_point(context, a)]
+        called = context.file.called(context.file.callee(call)) if arguments else []
+        for argument in arguments:
+            place = context.file.arguments(call).index(argument)
             if called and not _walks(context, called, place):
                 continue
             if not called and not _is_local_pointer(context, argument):
@@ -124,6 +126,14 @@ def rows_handed_on(context: RuleContext) -> Iterator[tuple[Node, ArrayAccess]]:
             reached = pointed_to(context, argument)
             if reached is not None and _is_long(context, reached):
                 yield argument, reached
+
+
+def _may_point(context: RuleContext, argument: Node) -> bool:
+    """Whether *argument* may be a pointer: the name of one, or a sum or an address that begins with one."""
+    if argument.kind not in ("identifier", "binary_expression", "pointer_expression"):
+        return False
+    name = context.root_name(argument)
+    return any("*" in variable.type for variable in context.function.variables.get(name, ()))
 
 
 def _is_long(context: RuleContext, reached: ArrayAccess) -> bool:

@@ -108,11 +108,12 @@ class RuleContext:
 
     def loop_around(self, node: Node) -> Node | None:
         """Return the innermost loop around *node* in this function."""
-        for above in node.ancestors():
-            if above is self.function.body:
-                return None
+        body = self.function.body
+        above = node.parent
+        while above is not None and above is not body:  # asked so often that a generator shows
             if above.kind in LOOPS:
                 return above
+            above = above.parent
         return None
 
     def loops_around(self, node: Node) -> int:

@@ -112,10 +112,10 @@ def _records(context: RuleContext) -> dict[str, _Record]:
         if stride.is_zero:
             continue
         known = records.get(array.name)
-        if known is not None and context.are_exclusive(access, known.first):
-            continue
-        if stride.factors or not size or apart <= size:
-            others.add(array.name)
+        other = bool(stride.factors) or not size or apart <= size
+        if other or (known is not None and known.apart != apart):
+            if known is None or not context.are_exclusive(access, known.first):
+                others.add(array.name)
             continue
         if reached_by_elected_lanes(context, access):
             continue
@@ -123,8 +123,6 @@ def _records(context: RuleContext) -> dict[str, _Record]:
             array.name,
             _Record(array=array, first=access, size=size, apart=apart, stored=_is_stored(access)),
         )
-        if record.apart != apart:
-            others.add(array.name)
         record.elements.add("".join(context.at(taken or access).split()))
         record.is_walked |= goes_on(context, access, stride) or steps_on(context, access)
     return {name: record for name, record in records.items() if name not in others}

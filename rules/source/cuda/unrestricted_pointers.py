@@ -31,15 +31,17 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     pointers = [p for p in context.function.parameters if p.type.endswith("*") and p.type != "?*"]
     if len(pointers) < 2 or any(p.restrict for p in pointers):
         return
+    stored = _stores(context)
+    if not stored:
+        return
     written = _written_pointers(context)
     names = {p.name for p in pointers}
     if not (written & names) or _launched_with_aliases(context):
         return
-    loads = {
-        p.name: _loads_after_store(context, p, {o.name for o in pointers if _may_overlap(p, o)})
-        for p in pointers
-        if p.name not in written
-    }
+    loads: dict[str, int] = {}
+    for p in (p for p in pointers if p.name not in written):
+        stores = [s for o in pointers if _may_overlap(p, o) for s in stored.get(o.name, ())]
+        loads[p.name] = _loads_after_store(context, p, stores)
     if sum(loads.values()) < _FEWEST or any(p.type.count("*") > 1 for p in pointers):
         return
     read = [p for p in pointers if loads.get(p.name)]
@@ -57,26 +59,23 @@ def _may_overlap(pointer: Variable, other: Variable) -> bool:
     return pointer.type == other.type or "char" in (pointer.type + other.type)
 
 
-def _loads_after_store(context: RuleContext, parameter: Variable, names: set[str]) -> int:
-    """Return the loads through *parameter* that may follow a store; one in a loop is many, one behind a loop that stores nothing."""
-    returns = {
-        r.parent.index: r
-        for r in context.function.nodes("return_statement")
-        if r.parent is not None
-    }
-    stores = [
-        n
-        for n in context.function.nodes("assignment_expression")
-        if n.children
-        and n.children[0].kind == "subscript_expression"
-        and context.root_name(n.children[0]) in names
-        and not _ends_the_kernel(n, returns)
-    ]
-    first = min((store.end for store in stores), default=None)
-    if first is None:
-        return 0
-    loads = 0
-    for load in context.function.nodes("subscript_expression"):
+def _stores(context: RuleContext) -> dict[str, list[Node]]:
+    """Return the stores to elements that a load may follow, by the name of the array."""
+    ends = context.function.nodes("return_statement")
+    returns = {end.parent.index: end for end in ends if end.parent is not None}
+    stores: dict[str, list[Node]] = {}
+    for node in context.function.nodes("assignment_expression"):
+        if not node.children or node.children[0].kind != "subscript_expression":
+            continue
+        if not _ends_the_kernel(node, returns):
+            stores.setdefault(context.root_name(node.children[0]), []).append(node)
+    return stores
+
+
+def _loads_after_store(context: RuleContext, parameter: Variable, stores: list[Node]) -> int:
+    """Return the loads through *parameter* that may follow one of *stores*; one in a loop is many, one behind a loop that stores nothing."""
+    first, loads = min((store.end for store in stores), default=0), 0
+    for load in context.function.nodes("subscript_expression") if stores else ():
         if context.at(load.children[0]) != parameter.name:
             continue
         loop = context.loop_around(load)
@@ -84,13 +83,13 @@ def _loads_after_store(context: RuleContext, parameter: Variable, names: set[str
             return int(_FEWEST)
         if load.start < first or _is_copied(load):
             continue
-        loads += any(_may_follow(load, s) and not _is_behind_loop(context, load, s) for s in stores)
-    given = any(
-        parameter.name in map(context.at, context.file.arguments(call))
-        and any(_may_follow(call, s) and not _is_behind_loop(context, call, s) for s in stores)
-        for call in context.calls()
+        loads += _follows(context, load, stores)
+        if loads >= _FEWEST:
+            return loads
+    given = (
+        c for c in context.calls() if parameter.name in map(context.at, context.file.arguments(c))
     )
-    return int(_FEWEST) if given else loads
+    return int(_FEWEST) if any(_follows(context, call, stores) for call in given) else loads
 
 
 def _is_copied(load: Node) -> bool:
@@ -101,9 +100,11 @@ def _is_copied(load: Node) -> bool:
     )
 
 
-def _is_behind_loop(context: RuleContext, load: Node, store: Node) -> bool:
-    """Whether a loop ends between *store* and *load*: what is loaded once after it is nothing beside it."""
-    return any(store.start < loop.end <= load.start for loop in context.function.nodes(*LOOPS))
+def _follows(context: RuleContext, load: Node, stores: list[Node]) -> bool:
+    """Whether *load* may follow one of *stores*, with no loop that ends between: beside that a load is nothing."""
+    ends = [loop.end for loop in context.function.nodes(*LOOPS) if loop.end <= load.start]
+    last = max(ends, default=-1)
+    return any(last <= store.start and _may_follow(load, store) for store in stores)
 
 
 def _waits(context: RuleContext, loop: Node) -> bool:
@@ -186,7 +187,6 @@ __global__ void scale(float *__restrict__ out, const float *__restrict__ a, cons
 }""",
     ),
 )
-
 
 RULE = source_rule(
     id="unrestricted-pointers",
