@@ -118,13 +118,13 @@ def rows_handed_on(context: RuleContext) -> Iterator[tuple[Node, ArrayAccess]]:
         arguments = [a for a in context.file.arguments(call) if _may_point(context, a)]
         called = context.file.called(context.file.callee(call)) if arguments else []
         for argument in arguments:
-            place = context.file.arguments(call).index(argument)
-            if called and not _walks(context, called, place):
-                continue
             if not called and not _is_local_pointer(context, argument):
                 continue
             reached = pointed_to(context, argument)
-            if reached is not None and _is_long(context, reached):
+            if reached is None or reached.stride.is_zero or not _is_long(context, reached):
+                continue
+            place = context.file.arguments(call).index(argument)
+            if not called or _walks(context, called, place):
                 yield argument, reached
 
 

@@ -31,11 +31,10 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     pointers = [p for p in context.function.parameters if p.type.endswith("*") and p.type != "?*"]
     if len(pointers) < 2 or any(p.restrict for p in pointers):
         return
-    stored = _stores(context)
-    if not stored:
+    stored, names = _stores(context), {p.name for p in pointers}
+    if stored.keys().isdisjoint(names):
         return
     written = _written_pointers(context)
-    names = {p.name for p in pointers}
     if not (written & names) or _launched_with_aliases(context):
         return
     loads: dict[str, int] = {}
@@ -150,8 +149,9 @@ def _written_pointers(context: RuleContext) -> set[str]:
     constant = {
         p.name for p in context.function.parameters if "const" in context.at(p.node).split("*")[0]
     }
-    for node in context.function.nodes("identifier"):
-        if context.at(node) not in names - constant or node.parent is None:
+    open_ = names - constant
+    for node in context.function.nodes("identifier") if open_ else ():
+        if context.at(node) not in open_ or node.parent is None:
             continue
         above = node.parent
         if above.kind in ("subscript_expression", "field_expression") and above.children[0] is node:
