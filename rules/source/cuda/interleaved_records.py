@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.load_width import WORD
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.array_access import (
@@ -44,7 +45,7 @@ _FEWEST_TAKEN = number(2, "elements of a record that a thread takes, at least", 
 _LONGEST_RECORD = number(
     128, "bytes of a record, less than", "bytes", "from there on uncoalesced-access speaks of rows"
 )
-_WORD, _WIDTHS = 4, (4, 2)  # bytes of a number, and how many of them one load takes
+_WIDTHS = (4, 2)  # words of vectors that one load takes
 _LAYOUT = "Keep one array for each field, or let the block load its records side by side into shared memory first."
 
 
@@ -161,7 +162,7 @@ def _vector(record: _Record) -> str:
     width = next((width for width in _WIDTHS if count % width == 0), 0)
     if record.array.written and width:
         return f"vectors of {width} {record.array.written}"
-    return f"{kind}{width}" if width and ELEMENT_BYTES.get(kind) == record.size == _WORD else ""
+    return f"{kind}{width}" if width and ELEMENT_BYTES.get(kind) == record.size == WORD else ""
 
 
 CHECK = CudaCheck(
