@@ -162,6 +162,8 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             value = tensors_of(module)[call.args[0] if call.args else given]
             if value is not None and _is_on_gpu(value):
                 yield Read(call, How.SIZED, value.sure)
+            elif _is_somewhere(value) and _counts_only_tensors(call, name):
+                yield Read(call, How.SIZED, False)
     branches: list[ast.If | ast.While | ast.Assert | ast.IfExp] = module.of_any(
         ast.If, ast.While, ast.Assert, ast.IfExp
     )
@@ -170,7 +172,9 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
             continue
         for test in _tests(branch.test):
             value = tensors_of(module)[test]
-            if value is None and _looks_for_nan(module, test):
+            if (value is None and _looks_for_nan(module, test)) or (
+                not only_arrays and _is_somewhere(value) and _is_of_reduced(module, test)
+            ):
                 yield Read(test, How.TESTED, False)
             if value is None or not _is_on_gpu(value):
                 continue
@@ -248,6 +252,68 @@ def _looks_for_nan(module: PythonModule, test: ast.expr) -> bool:
         isinstance(part, ast.Call)
         and module.name_of(part.func) in ("torch.isnan", "torch.isinf", "torch.isfinite")
         for part in (test, getattr(test.func, "value", test), *test.args)
+    )
+
+
+def _is_of_reduced(module: PythonModule, test: ast.expr) -> bool:
+    """Whether *test* compares the one value that a tensor is reduced to: ``mask.float().sum() == 0``."""
+    if not isinstance(test, ast.Compare):
+        return False
+    function = module.function_of(test)
+    for side in (test.left, *test.comparators):
+        values = [side]
+        if isinstance(side, ast.Name):
+            values = [v for v in module.values_of(side.id) if module.function_of(v) is function]
+        if values and all(_reduces_tensor(module, value) for value in values):
+            return True
+    return False
+
+
+def _reduces_tensor(module: PythonModule, value: ast.expr) -> bool:
+    """Whether *value* is a reduction over all of what only a tensor can be, by the methods called of it."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    name = value.func.attr
+    if module.name_of(value.func).startswith("torch."):
+        return name in _REDUCES_ALL and len(value.args) == 1 and not value.keywords
+    if name not in _REDUCES_ALL or value.args or value.keywords:
+        return False
+    chain: ast.expr = value.func.value
+    while isinstance(chain, ast.Call) and isinstance(chain.func, ast.Attribute):
+        if module.name_of(chain.func).startswith("torch."):
+            return True
+        if chain.func.attr in _ONLY_METHODS:
+            return True
+        chain = chain.func.value
+    if not isinstance(chain, ast.Name):
+        return False
+    function = module.function_of(value)
+    made = [v for v in module.values_of(chain.id) if module.function_of(v) is function]
+    return bool(made) and all(
+        isinstance(v, ast.Call)
+        and isinstance(v.func, ast.Attribute)
+        and (v.func.attr in _ONLY_METHODS or module.name_of(v.func).startswith("torch."))
+        for v in made
+    )
+
+
+_REDUCES_ALL = frozenset(("sum", "max", "min", "mean", "any", "all", "amax", "amin"))
+# Methods that tensors of PyTorch have and arrays of NumPy and pandas' frames have not.
+_ONLY_METHODS = frozenset(
+    ("float", "long", "bool", "int", "double", "half", "detach", "masked_fill", "masked_select", "unsqueeze", "eq_",
+     "log_softmax", "softmax", "sigmoid", "type_as")
+)  # fmt: skip
+
+
+def _is_somewhere(value: Value | None) -> bool:
+    """Whether *value* may be a tensor of which the file does not say where it is."""
+    return value is None or (value.kind is ValueKind.TENSOR and value.place is None)
+
+
+def _counts_only_tensors(call: ast.Call, name: str) -> bool:
+    """Whether only a tensor has what *call* counts by: ``masked_select``, ``nonzero`` with its own keyword."""
+    return name == "masked_select" or (
+        name == "nonzero" and any(k.arg == "as_tuple" for k in call.keywords)
     )
 
 

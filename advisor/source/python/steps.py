@@ -458,6 +458,32 @@ _BATCHES = re.compile(
 )
 
 
+def is_of_round(module: PythonModule, move: ast.Call) -> bool:
+    """Whether *move* takes a part of what a loop of training runs over, or draws by ``next`` in each round."""
+    root: ast.expr = move.func
+    while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    loop = steps_of(module).training_loop(move)
+    if not isinstance(root, ast.Name) or not isinstance(loop, LOOPS):
+        return False
+    if isinstance(loop, (ast.For, ast.AsyncFor)):
+        called = getattr(loop.iter, "func", None)
+        counted = getattr(called, "attr", getattr(called, "id", "")) in _COUNTED
+        if not counted and root.id in names_in([loop.target]):
+            return True
+    drawn = [v for v in module.values_of(root.id) if module.loop_around(v) is loop]
+    return bool(drawn) and all(
+        isinstance(v, ast.Call) and getattr(v.func, "attr", getattr(v.func, "id", "")) == "next"
+        for v in drawn
+    )
+
+
+# What a loop counts by, or runs over without any data.
+_COUNTED = frozenset(
+    ("range", "trange", "parameters", "named_parameters", "items", "keys", "modules")
+)
+
+
 def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
     """Return the loaders of a file that works on a GPU whose batches it moves there, trains or evaluates on."""
     steps, tensors = steps_of(module), tensors_of(module)
@@ -472,7 +498,7 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
                 if value is not None and value.kind is ValueKind.LOADER:
                     loaders.add(value.maker)
         for call in module.calls:
-            if not _TAKES_LOADERS.search(getattr(call.func, "attr", getattr(call.func, "id", ""))):
+            if not runs_over_loader(call):
                 continue
             for part in (*call.args, *(k.value for k in call.keywords)):
                 value = tensors[part]
@@ -532,6 +558,12 @@ def loaders_to_train(module: PythonModule) -> set[ast.Call]:
 _TAKES_LOADERS = re.compile(
     r"(?:^|_)(?:train\w*|fit|eval\w*|valid\w*|test\w*|update|epoch|infer\w*|extract\w*|predict\w*)(?:_|$)"
 )
+
+
+def runs_over_loader(call: ast.Call) -> bool:
+    """Whether *call* is of a function that is named for what runs over a loader: training, evaluation."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return _TAKES_LOADERS.search(name) is not None
 
 
 def collates_on_gpu(module: PythonModule, loader: ast.Call) -> bool:
@@ -635,6 +667,18 @@ _SIMULATORS = re.compile(r"(?:^|[._])(?:envs?|simulator|game)$", re.IGNORECASE)
 def is_test(module: PythonModule) -> bool:
     """Whether the file's name says that it tests or measures other code."""
     return is_test_name(module.text.file)
+
+
+def prepares(module: PythonModule) -> bool:
+    """Whether the file's path says that it prepares data or weights: on the host, or once."""
+    return _PREPARES.search(module.text.file) is not None
+
+
+_PREPARES = re.compile(
+    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?)/|(?:^|[/_])(?:data_?(?:sets?|loaders?|utils)?|dataset_\w+|preprocess\w*"
+    r"|quanti[sz]e\w*|convert\w*|export\w*)\.\w+$",
+    re.IGNORECASE,
+)
 
 
 def is_demo(module: PythonModule) -> bool:
@@ -830,11 +874,15 @@ def _names_that_decide(test: ast.expr) -> Iterator[str]:
             looked.extend(ast.iter_child_nodes(part))
 
 
+# Asked of the one process of many that reports: is_main_process(), dist.get_rank() == 0.
+_FIRST_PROCESS = re.compile(r"(?:main|master|primary)(?:_process|_proc)?$|rank(?:_zero|_0)?$")
+
+
 def _may_change(part: ast.AST) -> bool:
     """Whether a part of a condition may differ from round to round; shapes and types seldom do."""
     if isinstance(part, ast.Call):
         called = getattr(part.func, "attr", getattr(part.func, "id", ""))
-        return called not in (
+        return _FIRST_PROCESS.search(called) is None and called not in (
             "size",
             "dim",
             "numel",

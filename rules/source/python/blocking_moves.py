@@ -9,6 +9,7 @@ from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.python.steps import (
     generates,
     is_demo,
+    is_of_round,
     is_test,
     repeated_call_of,
     steps_of,
@@ -40,7 +41,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     steps = steps_of(module)
     moves: dict[ast.AST, list[ast.Call]] = {}
     for call, moved in moves_to_gpu(module):
-        if moved is None or moved.kind is not ValueKind.BATCH or not _may_block(call):
+        if not _may_block(call):
+            continue
+        is_batch = moved is not None and moved.kind is ValueKind.BATCH
+        if not is_batch and (moved is not None or not is_of_round(module, call)):
             continue
         loop = (
             module.loop_around(call) or steps.training_loop(call) or repeated_call_of(module, call)
@@ -48,7 +52,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             loop is not None
             and not generates(module, loop)
-            and moved.place is not TensorMemory.GPU
+            and (moved is None or moved.place is not TensorMemory.GPU)
             and not _is_moved_by_trainer(module, call)
         ):
             moves.setdefault(loop, []).append(call)
@@ -73,7 +77,7 @@ def _is_moved_by_trainer(module: PythonModule, call: ast.Call) -> bool:
 def _may_block(call: ast.Call) -> bool:
     """Whether *call* surely leaves ``non_blocking`` at its default."""
     said = argument(call, "non_blocking") is not None or has_unknown_arguments(call)
-    is_move = isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")
+    is_move = isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda", "type")
     return is_move and not said and len(call.args) <= 1
 
 

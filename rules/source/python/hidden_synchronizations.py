@@ -20,6 +20,7 @@ from gpuadvise.advisor.source.python.steps import (
     is_demo,
     is_test,
     may_work_on_gpu,
+    prepares,
     repeated_call_of,
     steps_of,
     where_on_gpu,
@@ -69,11 +70,14 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     steps = steps_of(module)
     sized: set[tuple[ast.AST, str]] = set()
     before = 0, How.NUMBER
+    on_host = prepares(module)
     for read in reads_of(module):
         if steps.training_loop(read.node) is not None and read.how not in (
             How.SIZED,
             How.ELEMENT,
         ):
+            continue
+        if on_host and not read.sure and read.how in (How.SIZED, How.TESTED):
             continue
         if read.how is How.SIZED:
             # One for a mask of a function: what is mended there is the mask that they share.

@@ -5,7 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, steps_of
+from gpuadvise.advisor.source.python.steps import (
+    is_test,
+    may_work_on_gpu,
+    names_in,
+    runs_over_loader,
+    steps_of,
+)
 from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
 from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
@@ -87,7 +93,25 @@ def _loaders_of_epochs(module: PythonModule) -> set[ast.Call]:
             )
             if not anew:
                 loaders.add(value.maker)
+    loaders.update(_given_each_epoch(module))
     return loaders
+
+
+def _given_each_epoch(module: PythonModule) -> Iterator[ast.Call]:
+    """Yield the loaders that each round of a loop over epochs gives to a function elsewhere: ``train(epoch, loader)``."""
+    tensors = tensors_of(module)
+    for call in module.calls:
+        loop = module.loop_around(call)
+        if not isinstance(loop, ast.For) or not any("epoch" in n for n in names_in([loop.target])):
+            continue
+        if not runs_over_loader(call) or not steps_of(module).runs_always(call):
+            continue
+        for given in (*call.args, *(k.value for k in call.keywords)):
+            value = tensors[given]
+            if value is None or value.kind is not ValueKind.LOADER or value.maker is None:
+                continue
+            if module.loop_around(value.maker) is not loop:
+                yield value.maker
 
 
 CHECK = PythonCheck(

@@ -44,3 +44,31 @@ for batch in loader:
     image = batch["image"].to("cuda")  # expect: blocking-moves
 # case: outside the loop
 first = next(iter(loader)).to("cuda")
+# ---
+# case: batches of an iterable of another file
+import torch
+
+model = make_model().cuda()
+for i, (x, y) in enumerate(train_set):
+    x, y = x.cuda(), y.cuda()  # expect: blocking-moves
+    loss = model(x, y).mean()
+    loss.backward()
+    optimizer.step()
+# case: batches drawn in each step
+for step in range(9999):
+    pair = next(pairs)
+    loss = model(pair["images"].cuda()).mean()  # expect: blocking-moves
+    loss.backward()
+    optimizer.step()
+# case: the number of a step
+for step in range(9999):
+    loss = model(make(step).cuda()).mean()
+    loss.backward()
+    optimizer.step()
+# ---
+# case: by the type of a tensor
+import torch
+
+Tensor = torch.cuda.FloatTensor
+for images, labels in loader:
+    images = images.type(Tensor)  # expect: blocking-moves

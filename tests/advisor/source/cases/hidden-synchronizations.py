@@ -270,3 +270,50 @@ def pieces(x, lengths):
 def pieces_of_host(x, starts):
     for k in range(len(starts)):
         x.cuda()[k, starts[k] : starts[k] + 4].relu_()
+# ---
+# case: one value to which a mask of a loss is reduced
+import torch
+
+
+def focal_loss(pred, gt):
+    found = gt.eq(1).float()
+    count = found.float().sum()
+    loss = torch.log(pred) * found
+    if count == 0:  # expect: hidden-synchronizations
+        return loss.sum()
+    return loss.sum() / count
+
+
+# case: chosen elements in a loss
+def masked_loss(pred, gold, pad):
+    loss = torch.nn.functional.cross_entropy(pred, gold, reduction="none")
+    return loss.masked_select(gold.ne(pad)).sum()  # expect: hidden-synchronizations
+
+
+# case: an amount of rows, and an array of NumPy
+def weighted_loss(rows, weights):
+    if weights.sum() == 0:
+        return 0
+    return len(rows)
+
+
+# ---
+# case: the process that reports
+import torch
+
+
+def evaluate_all(model, loader, device):
+    for x in loader:
+        out = model(x.to(device))
+        if dist.get_rank() == 0:
+            print(out.mean().item())  # expect: hidden-synchronizations
+# ---
+# case: settings asked for by a call
+import torch
+
+
+def evaluate_shown(model, loader, device):
+    for x in loader:
+        out = model(x.to(device))
+        if wants_numbers():
+            print(out.mean().item())

@@ -122,3 +122,23 @@ for epoch in range(100):
         optimizer.zero_grad()
         model(x.cuda()).mean().backward()
         optimizer.step()
+
+
+# ---
+# case: given to a trainer elsewhere in each epoch
+import torch
+
+loader = torch.utils.data.DataLoader(data, num_workers=4)  # expect: restarted-workers
+rare = torch.utils.data.DataLoader(tests, num_workers=4)
+for epoch in range(90):
+    trainer.train(epoch, loader)
+    if epoch % 10 == 0:
+        trainer.test(epoch, rare)
+# case: made anew in each epoch
+for epoch in range(90):
+    fresh = torch.utils.data.DataLoader(data, num_workers=4)
+    trainer.train(epoch, fresh)
+# case: asked for its length
+sizes = torch.utils.data.DataLoader(data, num_workers=4)
+for epoch in range(90):
+    print(epoch, len(sizes))

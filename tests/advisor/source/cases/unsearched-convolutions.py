@@ -184,3 +184,22 @@ for images, labels in loader:  # expect: unsearched-convolutions
     loss = model(images.cuda()).mean()
     loss.backward()
     optimizer.step()
+# ---
+# case: cuDNN is to be used, and nothing said of how it picks
+import torch
+
+torch.backends.cudnn.enabled = True
+model = torch.nn.Conv2d(3, 8, 3).cuda()  # expect: unsearched-convolutions
+for x in loader:
+    model(x.cuda()).mean().backward()
+    optimizer.step()
+# ---
+# case: cuDNN is told not to look
+import torch
+
+torch.backends.cudnn.enabled = True
+torch.backends.cudnn.benchmark = False
+model = torch.nn.Conv2d(3, 8, 3).cuda()
+for x in loader:
+    model(x.cuda()).mean().backward()
+    optimizer.step()
