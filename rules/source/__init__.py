@@ -126,7 +126,7 @@ PYTHON_RULES = (
     "zero-filled-gradients",
 )
 # Rules that run only when they are named: the source alone does not prove them.
-OPT_IN = frozenset(("rolled-loops", "unsynchronized-timing"))
+OPT_IN = frozenset(("rolled-loops",))
 CHECKED = frozenset((*CUDA_RULES, *PYTHON_RULES))
 
 

@@ -55,11 +55,14 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 and start is not None
                 and pending is not None
                 and _subtracts(module, statement, names)
+                # print(loss.item(), time.time() - start)
+                and not _reads_before(module, statement)
             ):
                 yield module.diagnostic(
                     "unsynchronized-timing", clock,
                     f"The clock is read without waiting for the work of line {getattr(pending, 'lineno', 0)}: calls return before the GPU is done.",
                     _ACTION,
+                    minor=True,
                 )  # fmt: skip
                 start, pending = None, None
             elif clock is not None and isinstance(statement, ast.Assign):
@@ -89,6 +92,13 @@ def _clock_in(module: PythonModule, statement: ast.stmt) -> ast.Call | None:
             if isinstance(n, ast.Call) and module.name_of(n.func) in CLOCKS
         ),
         None,
+    )
+
+
+def _reads_before(module: PythonModule, statement: ast.stmt) -> bool:
+    """Whether the statement that reads the clock also reads a value of the GPU, by a method that waits."""
+    return any(
+        isinstance(part, ast.Attribute) and part.attr in _WAITS for part in module.walk(statement)
     )
 
 
