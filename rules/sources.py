@@ -91,6 +91,11 @@ def pytorch_optimizers() -> tuple[Citation, ...]:
     return _pytorch("torch.optim", "docs/stable/optim.html")
 
 
+def pytorch_distributions() -> tuple[Citation, ...]:
+    """Return the citation of PyTorch's probability distributions."""
+    return _pytorch("torch.distributions", "docs/stable/distributions.html")
+
+
 def torchvision_operators() -> tuple[Citation, ...]:
     """Return the citation of torchvision's operators for detection."""
     url = "https://docs.pytorch.org/vision/stable/ops.html"

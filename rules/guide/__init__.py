@@ -173,6 +173,7 @@ _MODULES = (
     "python.unpinned_loaders",
     "python.blocking_moves",
     "python.synchronizing_reads",
+    "python.validated_distributions",
     "python.full_precision_matmuls",
     "python.host_built_tensors",
     "python.synchronizations_in_loops",
