@@ -7,6 +7,7 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.recurrences import is_recurrence
 from gpuadvise.advisor.source.python.steps import forward_of, repeated_call_of, steps_of
 from gpuadvise.advisor.source.python.tensors import TensorMemory, ValueKind, tensors_of
 
@@ -25,6 +26,7 @@ class Series(StrEnum):
     SAMPLES = "samples"
     STEPS_OF_CELL = "steps of a cell"
     MATRICES = "matrices"
+    ROUNDS = "rounds"
 
 
 _FEWEST = 3  # operations of a round on tensors: one or two may be meant
@@ -47,6 +49,8 @@ def series_in_loop(module: PythonModule, loop: ast.For | ast.While) -> Series | 
     series = _steps_of_cell(module, loop)
     if series is None and isinstance(loop, ast.For):
         series = _series_in_loop(module, loop)
+    if series is None and is_recurrence(module, loop):
+        series = Series.ROUNDS
     return series
 
 

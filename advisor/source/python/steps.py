@@ -820,7 +820,7 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
 _ONCE = re.compile(
     r"^_*(?:main|run|demo|train|test|eval|evaluate|validate|fit|setup|set_up|init|build(?!_targets)|create|make|load|save|export|convert"
     r"|restore|register|reset(?!_noise)|prepare|get_(?:model|data|loader|args|parser|config|dataset|cfg)|read|parse|plot|show|visuali[sz]e"
-    r"|display|draw|log|report|summar|profile|bench|example|from_|to_pretrained|post_init|precompute|cache|warm)"
+    r"|display|draw|log(?!_?(?:prob|soft|sum|sinkhorn|optimal|mel|det|norm|lik|pdf|var))|report|summar|profile|bench|example|from_|to_pretrained|post_init|precompute|cache|warm)"
     r"|^__(?!call__)\w+__$|_init$|setup|precompute|benchmark|_test$|_demo$|cache|export|onnx|checkpoint|schedule",
     re.IGNORECASE,
 )

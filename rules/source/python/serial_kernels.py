@@ -30,7 +30,12 @@ _WORDS = {
     Series.MATRICES: "Each round decomposes or solves one matrix, and most of these functions let the host wait: PyTorch takes a batch of matrices at once.",
     Series.STEPS_OF_CELL: "Each round runs one step of a recurrent cell: short kernels, so that launches take most of "
     "the time.",
+    Series.ROUNDS: "Each round needs what the round before computed: where its kernels are short, launches take most of the time.",
 }
+_ACTION_ROUNDS = (
+    'Record one round as a CUDA graph, or compile it: torch.compile(step, mode="reduce-overhead"). Take out of the loop what '
+    "does not depend on the round before."
+)
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -54,7 +59,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _said(module: PythonModule, place: ast.expr, series: Series) -> Diagnostic:
     words = where_on_gpu(module, _WORDS[series])
-    return module.diagnostic("serial-kernels", place, words, _ACTION)
+    action = _ACTION_ROUNDS if series is Series.ROUNDS else _ACTION
+    return module.diagnostic("serial-kernels", place, words, action)
 
 
 CHECK = PythonCheck(
@@ -85,7 +91,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="A short kernel takes less time than its launch, so the GPU idles between the rounds.",
-    when="A model runs head after head or a recurrent cell step by step, or a loop counts through an axis of a tensor, with several operations in each round, or the decomposition of one matrix.",
+    when="A model runs head after head or a recurrent cell step by step, or a loop counts through an axis of a tensor, with several operations in each round, or the decomposition of one matrix; or each round needs what the one before gave.",
     citations=pytorch_tuning_guide(),
     seen="torch.cat([head(x) for head in self.heads])",
     file="train.py",

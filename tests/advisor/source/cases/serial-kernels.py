@@ -271,3 +271,88 @@ class Wave(torch.nn.Module):
         for layer in self.layers:
             x = layer(x)
         return x
+# ---
+# case: iterations that need the one before
+import torch
+import torch.nn.functional as F
+
+
+def log_sinkhorn(scores, mu, nu, iters):
+    u, v = torch.zeros_like(mu), torch.zeros_like(nu)
+    for _ in range(iters):  # expect: serial-kernels
+        u = mu - torch.logsumexp(scores + v.unsqueeze(1), dim=2)
+        v = nu - torch.logsumexp(scores + u.unsqueeze(2), dim=1)
+    return u, v
+
+
+# case: samples, one after the other
+class Vocoder(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.first = torch.nn.Linear(size, size)
+        self.last = torch.nn.Linear(size, size)
+
+    def generate(self, mels, length):
+        out, x = [], torch.zeros(1, 8)
+        for i in range(length):  # expect: serial-kernels
+            x = torch.cat([x, mels[:, i]], dim=1)
+            x = F.relu(self.first(x))
+            x = torch.tanh(self.last(x))
+            out.append(x)
+        return torch.stack(out)
+
+
+# case: layers
+class Tower(torch.nn.Module):
+    def forward(self, x):
+        for i in range(self.num_layers):
+            x = F.relu(self.layers[i](x))
+            x = torch.sigmoid(x) + torch.tanh(x)
+        return x
+
+
+# case: tokens that make the input longer, which is another fault
+class Writer(torch.nn.Module):
+    @torch.no_grad()
+    def generate(self, tokens, count):
+        for _ in range(count):
+            logits = F.softmax(self(tokens)[:, -1], dim=-1)
+            tokens = torch.cat((tokens, torch.multinomial(logits, 1)), dim=1)
+        return tokens
+
+
+# case: a few rounds
+def smoothed(x):
+    for _ in range(3):
+        x = torch.tanh(torch.relu(torch.sigmoid(x)))
+    return x
+
+
+# case: elements that do not need each other
+def resized(planes, count, size):
+    for k in range(count):
+        planes[k] = F.interpolate(F.relu(torch.tanh(planes[k])), size=size)
+    return planes
+
+
+# case: large networks
+def p_sample_loop(unet, x, steps):
+    for t in range(steps):
+        x = torch.clamp(torch.tanh(torch.relu(unet(x, t))), -1, 1)
+    return x
+
+
+# case: a sum over rounds
+def total_loss(outs, target, count):
+    total = 0
+    for k in range(count):
+        total = total + F.l1_loss(outs[k], target)
+    return total
+
+
+# case: a simulator of the host
+def rollout(policy, env, x, steps):
+    for _ in range(steps):
+        x = torch.tanh(torch.relu(torch.sigmoid(policy(x))))
+        x = torch.tensor(env.step(x))
+    return x
