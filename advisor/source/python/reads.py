@@ -37,6 +37,7 @@ class How(StrEnum):
     PRINTED = "printed"
     TESTED = "tested"
     ELEMENT = "element"  # [int(i) for i in tensor]
+    GRADIENT = "gradient"  # for p in parameters: total += p.grad.norm().item() ** 2
     SIZED = "sized"  # x[mask], nonzero: how much comes out has to be known
 
 
@@ -126,9 +127,12 @@ def _is_action(module: PythonModule, node: ast.expr) -> bool:
 
 def _reads_of(module: PythonModule) -> Iterator[Read]:
     only_arrays = not _uses_torch(module)
+    by_gradient = b".grad" in module.text.content
     for call in () if only_arrays else module.calls:
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        if isinstance(call.func, ast.Attribute) and name == "item" and not call.args:
+        if by_gradient and name in _READS_ONE and _is_of_each_gradient(module, call, name):
+            yield Read(call, How.GRADIENT, False)
+        elif isinstance(call.func, ast.Attribute) and name == "item" and not call.args:
             if (sure := _on_gpu(module, call.func.value, call)) is not None:
                 yield Read(call, _use(module, call), sure)
         elif isinstance(call.func, ast.Attribute) and name in _COPIES:
@@ -362,6 +366,51 @@ def _is_of_element(module: PythonModule, call: ast.Call) -> bool:
         if isinstance(above, ast.stmt):
             return False
     return False
+
+
+_READS_ONE = frozenset(("item", "float", "any", "all"))
+
+
+def _is_of_each_gradient(module: PythonModule, call: ast.Call, name: str) -> bool:
+    """Whether *call* reads one value of the gradient of each parameter that a loop, or a row of them, runs over."""
+    if name in ("any", "all"):
+        # any(not torch.isfinite(p.grad).all() for p in parameters)
+        given = call.args[0] if call.args else None
+        return (
+            isinstance(call.func, ast.Name)
+            and isinstance(given, ast.GeneratorExp)
+            and _reads_gradient(given.elt, _bound_by(given.generators[0].target))
+            and any(isinstance(part, ast.Call) for part in ast.walk(given.elt))
+        )
+    loop = module.loop_around(call)
+    if not isinstance(loop, ast.For) or module.function_of(call) is module.tree:
+        return False
+    read = call.func.value if isinstance(call.func, ast.Attribute) else next(iter(call.args), call)
+    elements = _bound_by(loop.target)
+    if _reads_gradient(read, elements):
+        return True
+    names = _bound_by(read)
+    return any(
+        isinstance(part, ast.Assign)
+        and names.intersection(*map(_bound_by, part.targets))
+        and _reads_gradient(part.value, elements)
+        for part in module.walk(loop)
+    )
+
+
+def _bound_by(node: ast.expr) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _reads_gradient(node: ast.expr, elements: set[str]) -> bool:
+    """Whether *node* computes something of the gradient of one of *elements*."""
+    return isinstance(node, (ast.Call, ast.Name, ast.UnaryOp, ast.BinOp, ast.Compare)) and any(
+        isinstance(part, ast.Attribute)
+        and part.attr == "grad"
+        and isinstance(part.value, ast.Name)
+        and part.value.id in elements
+        for part in ast.walk(node)
+    )
 
 
 def _is_reduced_by_host(module: PythonModule, call: ast.Call) -> bool:
@@ -636,6 +685,18 @@ def came_from_host(module: PythonModule, copy: ast.expr) -> bool:
         above = module.parents.get(named[0]) if named else None
         moved = isinstance(above, ast.Attribute) and above.attr in ("to", "cuda")
     return moved
+
+
+def is_repeated_gradient(module: PythonModule, node: ast.expr) -> bool:
+    """Whether a step, or a function that is called again and again, reads of each gradient."""
+    loop = module.loop_around(node)
+    in_step = steps_of(module).training_loop(loop or node) is not None
+    function = module.function_of(node)
+    shown = _SHOWN.search(getattr(function, "name", "")) is not None
+    return in_step or (not shown and isinstance(function, ast.FunctionDef))
+
+
+_SHOWN = re.compile(r"print|plot|show|debug|check|test|hist|visual")
 
 
 def is_computed_test(module: PythonModule, read: Read) -> bool:

@@ -16,7 +16,7 @@ from gpuadvise.advisor.source.python.steps import (
 from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpuadvise.advisor.source.python.module import PythonModule
 
@@ -139,7 +139,7 @@ def _carried(module: PythonModule, loop: ast.For | ast.While) -> set[str]:
     return carried
 
 
-def _filled(targets: list[ast.expr]) -> Iterator[tuple[str, str]]:
+def _filled(targets: Sequence[ast.expr]) -> Iterator[tuple[str, str]]:
     """Yield the names that *targets* bind, or of which they fill the element that is told beside it."""
     for target in targets:
         for part in ast.walk(target):
@@ -206,7 +206,7 @@ def _operations(module: PythonModule, loop: ast.For | ast.While, carried: set[st
     return count if feeds else 0
 
 
-def _names(nodes: list[ast.expr]) -> Iterator[str]:
+def _names(nodes: Sequence[ast.expr]) -> Iterator[str]:
     return (part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name))
 
 

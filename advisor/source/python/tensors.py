@@ -22,6 +22,7 @@ from gpuadvise.advisor.source.python.training import (
     argument,
     has_unknown_arguments,
     is_cuda_device,
+    is_written_out,
 )
 
 if TYPE_CHECKING:
@@ -1120,10 +1121,54 @@ def moves_to_gpu(module: PythonModule) -> Sequence[tuple[ast.Call, Value | None]
     return tensors.moves
 
 
+def moves_beside(module: PythonModule) -> Iterator[tuple[ast.Call, Value]]:
+    """Yield each ``x.to(y)`` and ``x.type_as(y)`` of a tensor of the host, with its value, where y may be anywhere."""
+    tensors = tensors_of(module)
+    if tensors.cpu_only:
+        return
+    for call in module.calls_named("to", "type_as"):
+        if not isinstance(call.func, ast.Attribute) or len(call.args) != 1 or call.keywords:
+            continue
+        beside, moved = call.args[0], tensors[call.func.value]
+        if not isinstance(beside, (ast.Name, ast.Attribute)):
+            continue
+        value = tensors[beside]
+        if value is not None and (
+            value.kind is not ValueKind.TENSOR or value.place is TensorMemory.PAGEABLE
+        ):
+            continue
+        if value is not None and value.place is not None and call.func.attr == "to":
+            continue  # a move to the GPU like any other
+        name = getattr(beside, "attr", getattr(beside, "id", ""))
+        if _NO_TENSORS.search(name) or module.name_of(beside).startswith(("torch.", "numpy.")):
+            continue
+        if (
+            moved is not None
+            and moved.kind is ValueKind.TENSOR
+            and moved.place is TensorMemory.PAGEABLE
+            and moved.sure
+        ):
+            yield call, moved
+
+
+# What else .to() takes: a device or a type.
+_NO_TENSORS = re.compile(
+    r"dev(?:ice)?|gpu|cuda|cpu|rank|dtype|type|float|int\d*$|bool|where$|precision|place|args?$"
+)
+
+
 def uploads_of(module: PythonModule) -> list[ast.Call]:
     """Return the calls that copy data of pageable memory to the GPU, and let the host wait."""
     tensors = tensors_of(module)
-    uploads = []
+    uploads = [call for call, moved in moves_beside(module) if moved.data and not moved.random]
+    told: set[ast.AST] = set()
+    for call in module.calls_named("new_tensor"):
+        function = module.function_of(call)
+        owner = tensors[call.func.value] if isinstance(call.func, ast.Attribute) else None
+        known = owner is not None and owner.place is TensorMemory.PAGEABLE
+        if call.args and not known and function not in told and is_written_out(call.args[0]):
+            told.add(function)  # one for all the numbers of a function
+            uploads.append(call)
     for call in module.calls:
         value = tensors[call]
         if (

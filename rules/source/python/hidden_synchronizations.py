@@ -12,6 +12,7 @@ from gpuadvise.advisor.source.python.reads import (
     is_computed_test,
     is_helper,
     is_joined,
+    is_repeated_gradient,
     reads_of,
 )
 from gpuadvise.advisor.source.python.steps import (
@@ -45,17 +46,15 @@ _ACTIONS = {
     How.COPY: "Collect on the GPU and copy once behind the loop, or copy to pinned memory with non_blocking=True.",
     How.PRINTED: "Print every n steps, or behind the loop.",
     How.TESTED: "Decide on the GPU (torch.where, masks), or test every n steps; checks for NaN belong behind a switch.",
+    How.GRADIENT: "Reduce all of them at once and read one value: torch.nn.utils.get_total_norm(grads), or torch._foreach_norm.",
     How.ELEMENT: "Copy all of them at once: tensor.tolist().",
-    How.SIZED: "Keep the shape: torch.where(mask, x, 0), masked_fill or a factor; or take mask.nonzero() once and "
-    "index with it everywhere.",
+    How.SIZED: "Keep the shape: torch.where(mask, x, 0), masked_fill or a factor; or take mask.nonzero() once, for all.",
 }
 
 
-# What fits a single place better than the action of its kind.
+# What fits a single place better.
 _ACTION_PACKED = "Lengths are needed on the host here: keep the loader's copy beside the one that was moved, and pass that."
-_ACTION_UPLOADED = (
-    "The host had these values before it moved them: keep that copy, and use it here."
-)
+_ACTION_UPLOADED = "The host had these values before it moved them: keep that copy and use it."
 _ACTION_COUNTED = "Where the size has a bound, pad to it (topk, sort, a mask); else have the host know it from elsewhere."
 _WAITS = "In {} the host waits here until the GPU has done everything before."
 _WORDS = {
@@ -75,12 +74,12 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if steps.training_loop(read.node) is not None and read.how not in (
             How.SIZED,
             How.ELEMENT,
+            How.GRADIENT,
         ):
             continue
         if on_host and not read.sure and read.how in (How.SIZED, How.TESTED):
             continue
-        if read.how is How.SIZED:
-            # One for a mask of a function: what is mended there is the mask that they share.
+        if read.how is How.SIZED:  # one for the mask that several places of a function share
             mask = module.function_of(read.node), _chosen(read.node)
             if mask in sized:
                 continue
@@ -126,6 +125,8 @@ def _place(module: PythonModule, read: Read) -> str | None:
     steps = steps_of(module)
     if read.how is How.ELEMENT:
         return "each element"
+    if read.how is How.GRADIENT and is_repeated_gradient(module, read.node):
+        return "each parameter"
     if steps.evaluation_loop(read.node) is not None:
         return "each batch"
     if forward_of(module, read.node) is not None:

@@ -17,6 +17,7 @@ from gpuadvise.advisor.source.python.tensors import (
     TensorMemory,
     ValueKind,
     filled_by_host,
+    moves_beside,
     moves_to_gpu,
     tensors_of,
 )
@@ -38,7 +39,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module):
         return
     steps = steps_of(module)
-    for call, moved in moves_to_gpu(module):
+    for call, moved in (*moves_to_gpu(module), *moves_beside(module)):
         if (
             moved is None
             or moved.kind is not ValueKind.TENSOR

@@ -60,7 +60,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             loop is None
             or steps.evaluation_loop(read.node) is not None
-            or read.how in (How.SIZED, How.ELEMENT)
+            or read.how in (How.SIZED, How.ELEMENT, How.GRADIENT)
         ):
             continue
         counts[loop] = counts.get(loop, 0) + 1

@@ -19,6 +19,7 @@ from gpuadvise.advisor.source.python.tensors import (
     ValueKind,
     moves_to_gpu,
     tensors_of,
+    uploads_of,
 )
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -48,8 +49,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module) or not may_work_on_gpu(module):
         return
     steps = steps_of(module)
-    for call, _ in moves_to_gpu(module):
-        moved = call.func.value if isinstance(call.func, ast.Attribute) else call
+    made = [call for call in uploads_of(module) if tensors_of(module)[call] is not None]
+    for call in dict.fromkeys((*(call for call, _ in moves_to_gpu(module)), *made)):
+        is_move = isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda", "type")
+        moved = call.func.value if isinstance(call.func, ast.Attribute) and is_move else call
         widening = _widening(module, moved)
         if widening is None or not _may_be_bytes(module, widening):
             continue

@@ -317,3 +317,32 @@ def evaluate_shown(model, loader, device):
         out = model(x.to(device))
         if wants_numbers():
             print(out.mean().item())
+# ---
+# case: the gradient of each parameter
+import torch
+
+
+def clip_gradients(model, most):
+    total = 0.0
+    for p in model.parameters():
+        norm = p.grad.data.norm(2)
+        total += norm.item() ** 2  # expect: hidden-synchronizations
+    return total**0.5
+
+
+# case: any of them
+def step_if_finite(model, optimizer):
+    if any(not torch.isfinite(p.grad).all() for p in model.parameters()):  # expect: hidden-synchronizations
+        return
+    optimizer.step()
+
+
+# case: whether there is one
+def has_gradients(model):
+    return any(p.grad is not None for p in model.parameters())
+
+
+# case: shown once
+def print_gradients(model):
+    for p in model.parameters():
+        print(p.grad.norm().item())

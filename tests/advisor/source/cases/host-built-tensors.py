@@ -121,3 +121,19 @@ class Grid(torch.nn.Module):
         if self.grid.shape != x.shape:
             self.grid = torch.zeros(len(x), 2).to(x.device)
         return x + self.grid
+# ---
+# case: to where another tensor is
+import torch
+
+
+class Head(torch.nn.Module):
+    def forward(self, scores, actions):
+        steps = torch.linspace(0, 1, 64).to(actions)  # expect: host-built-tensors
+        start = torch.zeros(8).type_as(scores)  # expect: host-built-tensors
+        return scores + steps, start
+
+
+# case: to a type, or a device
+class Typed(torch.nn.Module):
+    def forward(self, scores, dtype, where):
+        return torch.ones(8).to(dtype), torch.ones(8).to(torch.float16)

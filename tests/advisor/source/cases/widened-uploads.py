@@ -99,3 +99,16 @@ def whole():
 # case: numbers of a file
 def numbers(path):
     return torch.from_numpy(np.load(path)).float().to("cuda")
+# ---
+# case: made on the GPU of what the host widens
+import torch
+
+
+def learn(memory, device):
+    frames = memory.sample()
+    return torch.tensor(frames, device="cuda", dtype=torch.float32).div_(255)  # expect: widened-uploads
+
+
+def learn_of_bytes(memory, device):
+    frames = memory.sample()
+    return torch.tensor(frames, device="cuda").float().div_(255)
