@@ -96,6 +96,12 @@ def pytorch_distributions() -> tuple[Citation, ...]:
     return _pytorch("torch.distributions", "docs/stable/distributions.html")
 
 
+def jax_donation() -> tuple[Citation, ...]:
+    """Return the citation of what JAX says of arguments whose memory results may take."""
+    url = "https://docs.jax.dev/en/latest/buffer_donation.html"
+    return (cited("JAX documentation", "Buffer donation", url),)
+
+
 def torchvision_operators() -> tuple[Citation, ...]:
     """Return the citation of torchvision's operators for detection."""
     url = "https://docs.pytorch.org/vision/stable/ops.html"

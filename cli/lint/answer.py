@@ -274,7 +274,7 @@ def _blocks(
 
 _CLEAN = "no fault that the source alone proves"
 _NO_GPU_CODE = (
-    "no function of CUDA and nothing of PyTorch, CuPy, Numba or Triton, so nothing was judged"
+    "no function of CUDA and nothing of PyTorch, CuPy, Numba, Triton or JAX, so nothing was judged"
 )
 
 

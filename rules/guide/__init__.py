@@ -174,6 +174,7 @@ _MODULES = (
     "python.blocking_moves",
     "python.synchronizing_reads",
     "python.validated_distributions",
+    "python.undonated_buffers",
     "python.full_precision_matmuls",
     "python.host_built_tensors",
     "python.synchronizations_in_loops",

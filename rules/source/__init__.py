@@ -77,6 +77,7 @@ CUDA_RULES = (
     "volatile-arrays",
 )
 PYTHON_RULES = (
+    "undonated-buffers",
     "validated-distributions",
     "unused-gradients",
     "split-batches",

@@ -49,7 +49,7 @@ _BREAKING = frozenset(
     ("divergent-barriers", "exceeded-launch-bounds", "implicit-warp-synchrony", "impossible-launch", "missing-barriers")
 )  # fmt: skip
 # A Python file that names none of these says nothing about a GPU.
-_LIBRARIES = (b"torch", b"cupy", b"numba", b"triton")
+_LIBRARIES = (b"torch", b"cupy", b"numba", b"triton", b"import jax", b"from jax")
 
 
 def lint_cuda(

@@ -641,7 +641,7 @@ def test_an_empty_folder_is_not_well(cli, tmp_path: Path) -> None:
         ("empty.cu", ""),
         ("comment.cu", "// what is to come\n"),
         ("limits.cuh", "#define MOST 3\n"),
-        ("model.py", "import jax\n"),
+        ("model.py", "import tensorflow\n"),
     ],
 )
 def test_a_file_without_code_for_a_gpu_is_not_called_faultless(
@@ -650,7 +650,7 @@ def test_a_file_without_code_for_a_gpu_is_not_called_faultless(
     (tmp_path / name).write_text(text)
     said = cli("lint", str(tmp_path)).out
     assert said == (
-        "1 file: no function of CUDA and nothing of PyTorch, CuPy, Numba or Triton, so nothing was judged.\n"
+        "1 file: no function of CUDA and nothing of PyTorch, CuPy, Numba, Triton or JAX, so nothing was judged.\n"
     )
     (tmp_path / "judged.cu").write_text("__global__ void k(float* x) { x[threadIdx.x] = 1; }\n")
     assert cli("lint", str(tmp_path)).out == "2 files: no fault that the source alone proves.\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.jax_programs import reads_of_compiled, uses_jax
 from gpuadvise.advisor.source.python.reads import How, reads_of, value_read
 from gpuadvise.advisor.source.python.steps import (
     is_test,
@@ -48,7 +49,10 @@ _WORDS = {
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Find what every step of training reads of the GPU: ``loss.item()``, ``.cpu()``, ``print(loss)``, ``if loss > 9``."""
-    if is_test(module) or not may_work_on_gpu(module):
+    if is_test(module):
+        return
+    yield from _of_compiled(module)
+    if not may_work_on_gpu(module):
         return
     steps = steps_of(module)
     if not (steps.training or steps.functions) or _for_another_vendor(module):
@@ -76,6 +80,28 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 _ACTIONS[read.how],
                 minor=again or not works_on_gpu(module) or simulates(module, read.node),
             )  # fmt: skip
+
+
+def _of_compiled(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find what each round reads of what a function that JAX compiled gave: ``float(loss)``, ``np.argmax(logits)``."""
+    if not uses_jax(module):
+        return
+    told: set[ast.AST | None] = set()
+    for call in reads_of_compiled(module):
+        if module.loop_around(call) not in told:
+            told.add(module.loop_around(call))
+            yield module.diagnostic(
+                "synchronizing-reads", call,
+                "In every step the host waits for the device to read what a compiled function gave, and queues nothing meanwhile.",
+                _ACTION_COMPILED,
+                minor=True,
+            )  # fmt: skip
+
+
+_ACTION_COMPILED = (
+    "Keep the arrays in a list and read them behind the loop (jax.device_get of all), read those of the step before, or every "
+    "n steps; compute metrics in the compiled function."
+)
 
 
 def _for_another_vendor(module: PythonModule) -> bool:
@@ -115,7 +141,7 @@ RULE = source_rule(
     topic=Topic.TRANSFERS,
     priority=Priority.MEDIUM,
     why="Reading a value makes the host wait until the GPU has done everything before it.",
-    when="A step of training reads, prints or tests its loss or another tensor.",
+    when="A step of training reads, prints or tests its loss or another tensor, or a loop what a function compiled by JAX gave.",
     citations=pytorch_tuning_guide(),
     seen="loss.item()",
     file="train.py",

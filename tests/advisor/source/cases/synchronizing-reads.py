@@ -180,3 +180,55 @@ def run_step(model, x, phase, optimizer, writer):
         optimizer.step()
     if train:
         writer.add_scalar("norm", norm)  # expect: synchronizing-reads
+# ---
+# case: what JAX has compiled
+import jax
+import numpy as np
+
+
+@jax.jit
+def train_step(state, batch):
+    return state, {"loss": 0.0}
+
+
+def train(state, batches):
+    losses = []
+    for batch in batches:
+        state, metrics = train_step(state, batch)
+        losses.append(float(metrics["loss"]))  # expect: synchronizing-reads
+    return losses
+
+
+# case: read every hundred steps
+def train_logged(state, batches):
+    for step, batch in enumerate(batches):
+        state, metrics = train_step(state, batch)
+        if step % 100 == 0:
+            print(float(metrics["loss"]))
+
+
+# case: read behind the loop
+def train_quietly(state, batches):
+    for batch in batches:
+        state, metrics = train_step(state, batch)
+    return float(metrics["loss"])
+
+
+# case: numbers of the host
+def train_counted(state, batches):
+    for batch in batches:
+        state, metrics = train_step(state, batch)
+        count = float(len(batch))
+    return count
+
+
+# case: metrics of the host
+predict = jax.pmap(apply)
+
+
+def accuracy(batches):
+    right = []
+    for batch in batches:
+        logits = predict(batch["image"])
+        right.append((np.argmax(logits, axis=-1) == batch["label"]).mean())  # expect: synchronizing-reads
+    return np.mean(right)
