@@ -21,7 +21,7 @@ OTHER_SUFFIXES = (
     ".csv", ".html", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
     ".xml", ".yaml", ".yml",
 )  # fmt: skip
-_TESTS = r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|bench[^/]*|[^/]*_test|conftest)\.py$"
+_TESTS = r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|bench[^/]*|smoke[^/]*|[^/]*_test|conftest)\.py$"
 _TEST_PROGRAM = r"|(?:^|/)(?:test_[^/]*|[^/]*_tests?)\.(?:cu|cuh|cc|cpp|cxx)$"
 _DEVICE_CODE = (b"__global__", b"__device__")
 

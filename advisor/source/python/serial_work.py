@@ -317,8 +317,22 @@ def _element_of_tensor(module: PythonModule, loop: ast.For) -> str:
     )
     # A list that tensors were added to has few of them.
     made = module.values_of(over.id) if isinstance(over, ast.Name) else []
-    few = any(isinstance(v, (ast.List, ast.ListComp)) or ".chunk(" in ast.unparse(v) for v in made)
+    few = any(
+        isinstance(v, (ast.List, ast.ListComp)) or _CHUNKED.search(ast.unparse(v)) for v in made
+    )
+    # Parts that a grid is cut into are many.
+    nested = module.loop_around(loop) is not None or any(
+        isinstance(part, ast.For) and part is not loop for part in module.walk(loop)
+    )
+    few = few or (not nested and any(_PARTED.search(ast.unparse(v)) for v in made))
+    few = few or any(_LAYERS.search(name) for name in _names(loop.target))
     return target.id if is_tensor and not few else ""
+
+
+# A few parts of one tensor, and what each of a network's layers gives.
+_CHUNKED = re.compile(r"\.(?:chunk|unbind)\(")
+_PARTED = re.compile(r"\.(?:split|tensor_split)\(")
+_LAYERS = re.compile(r"(?:^|_)(?:layer|level|scale|stage|block|head|branch)s?(?:_|$)")
 
 
 def _is_key_or_layer(module: PythonModule, loop: ast.For, element: str) -> bool:

@@ -656,9 +656,56 @@ def is_beside_more(module: PythonModule, call: ast.expr) -> bool:
     name = getattr(function, "name", "")
     if _GENERATING.search(name) and module.loop_around(call) is not None:
         return True
+    if speaks(module, call) or _samples_in_round(module, call):
+        return True
     return _EVALUATING.search(name) is not None and simulates(module, call)
 
 
+def _samples_in_round(module: PythonModule, call: ast.expr) -> bool:
+    """Whether each round around *call* runs a step of a diffusion, and so a whole network."""
+    loop = module.loop_around(call)
+    return loop is not None and any(
+        isinstance(part, ast.Call)
+        and _DIFFUSES.match(getattr(part.func, "attr", getattr(part.func, "id", "")))
+        for part in module.walk(loop)
+    )
+
+
+def speaks(module: PythonModule, node: ast.expr) -> bool:
+    """Whether the function around *node* speaks or translates one text, by the many steps of a decoder."""
+    return _SYNTHESISING.search(getattr(module.function_of(node), "name", "")) is not None
+
+
+def saves_files(module: PythonModule, node: ast.expr) -> bool:
+    """Whether each round of the loop around *node*, or its function without one, writes a file of what it computes."""
+    loop = module.loop_around(node)
+    around = loop or module.function_of(node)
+    steps = steps_of(module)
+    return around is not module.tree and any(
+        isinstance(part, ast.Call)
+        and _SAVES.search(getattr(part.func, "attr", getattr(part.func, "id", ""))) is not None
+        and module.loop_around(part) is loop
+        and (loop is None or steps.runs_always(part))
+        for part in module.walk(around)
+    )
+
+
+def is_for_file(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* copies what a file or a sound is made of, which takes longer; not of a loader's batches."""
+    in_evaluation = steps_of(module).evaluation_loop(node) is not None
+    return speaks(module, node) or (not in_evaluation and saves_files(module, node))
+
+
+_SAVES = re.compile(
+    r"^(?:imwrite|imsave|savefig|save_image|save_images|save_wav|write_wav|savemat|write_pfm|write_depth|save_img|savetxt|savez)$"
+    r"|^write_(?:video|png|jpeg|ply|image)$"
+)
+_DIFFUSES = re.compile(
+    r"(?:p|ddim|plms|q|dpm)_(?:mean_variance|sample(?!_loop)\w*|step)$|denoise_step$"
+)
+_SYNTHESISING = re.compile(
+    r"^_?(?:tts|synthesi[sz]e(?:_\w+)?|translate(?:_\w+)?|text_?to_?speech)$"
+)
 _GENERATING = re.compile(r"(?:^|_)generate(?:_|$)")
 _EVALUATING = re.compile(r"(?:^|_)(?:eval\w*|test|play|enjoy)(?:_|$)")
 _SIMULATORS = re.compile(r"(?:^|[._])(?:envs?|simulator|game)$", re.IGNORECASE)

@@ -140,6 +140,10 @@ _PARTS_OF_MODEL = frozenset(
      "register_parameter", "load_state_dict", "save", "config", "save_pretrained", "add_module", "apply",
      "register_forward_hook", "zero_grad", "no_sync", "save_checkpoint", "share_memory")
 )  # fmt: skip
+# model.get_step()
+_NUMBERS_OF_MODEL = re.compile(
+    r"(?:get|num|count|is|has)_(?:\w+_)?(?:step|steps|epoch|iter|iteration|lr|size|dim|count|params|parameters|name|config|device|dtype)$"
+)
 # Functions of CuPy that give no array.
 _ABOUT_ARRAYS = frozenset(
     ("show_config", "get_default_memory_pool", "get_default_pinned_memory_pool", "fuse", "is_available", "seed",
@@ -833,7 +837,7 @@ class Tensors:
         if owner is not None and owner.kind is ValueKind.MODEL:
             if method in ("parameters", "named_parameters", "buffers"):
                 return _LIKELY_ON_GPU
-            if method in _PARTS_OF_MODEL:
+            if method in _PARTS_OF_MODEL or _NUMBERS_OF_MODEL.match(method):
                 return None
             if method in ("eval", "train", "half", "float", "requires_grad_"):
                 return owner

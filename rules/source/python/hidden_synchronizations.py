@@ -19,6 +19,7 @@ from gpuadvise.advisor.source.python.steps import (
     forward_of,
     generates,
     is_demo,
+    is_for_file,
     is_test,
     may_work_on_gpu,
     prepares,
@@ -56,6 +57,7 @@ _ACTIONS = {
 _ACTION_PACKED = "Lengths are needed on the host here: keep the loader's copy beside the one that was moved, and pass that."
 _ACTION_UPLOADED = "The host had these values before it moved them: keep that copy and use it."
 _ACTION_COUNTED = "Where the size has a bound, pad to it (topk, sort, a mask); else have the host know it from elsewhere."
+_OF_ANY_STEP = (How.SIZED, How.ELEMENT, How.GRADIENT)  # synchronizing-reads has the others
 _WAITS = "In {} the host waits here until the GPU has done everything before."
 _WORDS = {
     How.SIZED: "In {} the host waits here until the GPU has counted how many elements are chosen.",
@@ -71,11 +73,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     before = 0, How.NUMBER
     on_host = prepares(module)
     for read in reads_of(module):
-        if steps.training_loop(read.node) is not None and read.how not in (
-            How.SIZED,
-            How.ELEMENT,
-            How.GRADIENT,
-        ):
+        if steps.training_loop(read.node) is not None and read.how not in _OF_ANY_STEP:
             continue
         if on_host and not read.sure and read.how in (How.SIZED, How.TESTED):
             continue
@@ -87,6 +85,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if read.how in (How.COPY, How.NUMBER, How.SUM, How.APPENDED) and any(
             generates(module, loop) for loop in module.loops_around(read.node)
         ):
+            continue
+        if read.how is How.COPY and is_for_file(module, read.node):
             continue
         place = _place(module, read)
         # One that follows at once finds the GPU idle.
@@ -126,7 +126,7 @@ def _place(module: PythonModule, read: Read) -> str | None:
     if read.how is How.ELEMENT:
         return "each element"
     if read.how is How.GRADIENT and is_repeated_gradient(module, read.node):
-        return "each parameter"
+        return "each round over the parameters"
     if steps.evaluation_loop(read.node) is not None:
         return "each batch"
     if forward_of(module, read.node) is not None:

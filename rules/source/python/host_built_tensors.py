@@ -9,6 +9,8 @@ from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_test,
     repeated_call_of,
+    saves_files,
+    speaks,
     steps_of,
     where_on_gpu,
     works_on_gpu,
@@ -52,6 +54,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             or moved.data
             or _is_empty(made)
             or filled_by_host(module, call)
+            or speaks(module, call)
+            or saves_files(module, call)
             or any(isinstance(a, ast.ExceptHandler) for a in module.ancestors(call))
         ):
             continue

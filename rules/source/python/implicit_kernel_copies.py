@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from math import prod
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import is_test
 from gpuadvise.advisor.source.python.training import argument
+from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 _ACTION = "Copy once with numba.cuda.to_device(...) before the launch, and read results with copy_to_host() where they are needed."
+FEW = number(
+    4096, "elements of arrays whose copies are short beside a launch, at most", "", "our judgement"
+)
 _KEEPS = ("asarray", "to_device", "device_array")
 
 
@@ -41,7 +46,11 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         named = ufuncs if launched is call.func else kernels
         if not isinstance(launched, ast.Name) or launched.id not in named:
             continue
-        names = [a.id for a in call.args if isinstance(a, ast.Name) and _is_array(module, a)]
+        names = [
+            a.id
+            for a in call.args
+            if isinstance(a, ast.Name) and _is_array(module, a) and not _has_few(module, a)
+        ]
         if names:
             yield module.diagnostic(
                 "implicit-kernel-copies", call,
@@ -93,6 +102,33 @@ def _is_array(module: PythonModule, name: ast.Name) -> bool:
         and _of_numpy(module, value)
         for value in values
     )
+
+
+def _has_few(module: PythonModule, name: ast.Name) -> bool:
+    """Whether all arrays of that name are made with so few elements, all written out, that the launch takes longer."""
+    sizes = []
+    for value in module.values_of(name.id):
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if module.name_of(value.func).startswith("numpy."):
+                break
+            value = value.func.value  # numpy.zeros(9).astype(...)
+        if not isinstance(value, ast.Call):
+            return False
+        shape = argument(value, "size") or argument(value, "shape")
+        sizes.append(_elements(shape or next(iter(value.args), value)))
+    return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
+
+
+def _elements(shape: ast.expr) -> int | None:
+    """Return how many elements *shape*, or a list that is written out, has; None where the file does not say."""
+    if isinstance(shape, ast.Constant) and isinstance(shape.value, int):
+        return shape.value
+    if isinstance(shape, ast.List) and all(isinstance(e, ast.Constant) for e in shape.elts):
+        return len(shape.elts)
+    if isinstance(shape, ast.Tuple):
+        sides = [_elements(side) for side in shape.elts]
+        return None if None in sides else prod(side for side in sides if side is not None)
+    return None
 
 
 def _of_numpy(module: PythonModule, call: ast.Call) -> bool:

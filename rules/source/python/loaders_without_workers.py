@@ -33,6 +33,7 @@ _ACTION = (
     "Write DataLoader(..., num_workers=4) and measure more; persistent_workers=True keeps them from epoch to epoch. "
     "Where all samples stand in memory already, slice tensors instead of loading one by one."
 )
+_MAKES = re.compile(r"load|data|set", re.IGNORECASE)
 # What DataLoader takes by place.
 _PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers")
 
@@ -84,7 +85,13 @@ def _number_of(module: PythonModule, node: ast.expr) -> object:
         if not isinstance(function, ast.FunctionDef) or function.name.startswith("test"):
             return None
         default = default_of(function, node.id)
-        return default.value if isinstance(default, ast.Constant) else None
+        calls = module.calls_named(function.name)
+        is_left = any(
+            argument(call, node.id) is None and not has_unknown_arguments(call) for call in calls
+        )
+        # What callers elsewhere give to a function that makes loaders for them is not known.
+        is_left = is_left or not (calls or _MAKES.search(function.name))
+        return default.value if isinstance(default, ast.Constant) and is_left else None
     if not isinstance(node, ast.Attribute):
         return None
     for call in module.calls_named("add_argument"):

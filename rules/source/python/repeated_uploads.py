@@ -44,7 +44,7 @@ _ACTION_OF_CALL = (
     "in one pinned buffer with non_blocking=True."
 )
 _EACH_STEP = re.compile(
-    r"(?:^|_)(?:step|prepare|execute|forward|schedule|decode|prefill|sample|compute_logits|to_torch|to_tensor|predict"
+    r"(?:^|_)(?:step|prepare_(?:inputs?|batch|step|decode|prefill|data)|execute|forward|schedule|decode|prefill|sample|compute_logits|to_torch|to_tensor|predict"
     r"|(?:to|on)_(?:device|gpu|cuda)|act|(?:select|choose|get)_actions?)(?:_|$)"
 )
 

@@ -31,6 +31,9 @@ _OTHER_VENDORS = (b"torch_xla", b"torch_npu", b"habana", b"intel_extension", b'"
                   b"'xpu", b"'npu", b"'hpu", b"torch.xpu", b"torch.hpu")  # fmt: skip
 # Reads behind these in one loop find the GPU idle already.
 MOST = number(6, "reads of one loop that are reported", "", "our judgement")
+CLOSE = number(
+    10, "lines between a wait and a read that finds the GPU idle, at most", "", "our judgement"
+)
 _ACTIONS = {
     How.NUMBER: "Keep it as a tensor (.detach()), and read it once per epoch, or every n steps.",
     How.SUM: "Keep the running sum as a tensor (total += loss.detach()) and read it once per epoch, or every n steps.",
@@ -78,8 +81,17 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "synchronizing-reads", read.node,
                 where_on_gpu(module, _WORDS.get(read.how, "In every step the host waits for the GPU to read one value.")),
                 _ACTIONS[read.how],
-                minor=again or not works_on_gpu(module) or simulates(module, read.node),
+                minor=again or _waited_before(module, loop, read.node) or not works_on_gpu(module) or simulates(module, read.node),
             )  # fmt: skip
+
+
+def _waited_before(module: PythonModule, loop: ast.AST, node: ast.expr) -> bool:
+    """Whether the step has waited for all that was queued, not many lines before."""
+    return any(
+        0 < node.lineno - call.lineno <= CLOSE
+        and (module.loop_around(call) or module.function_of(call)) is loop
+        for call in module.calls_of("torch.cuda.synchronize")
+    )
 
 
 def _of_compiled(module: PythonModule) -> Iterator[Diagnostic]:

@@ -55,8 +55,6 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 and start is not None
                 and pending is not None
                 and _subtracts(module, statement, names)
-                # print(loss.item(), time.time() - start)
-                and not _reads_before(module, statement)
             ):
                 yield module.diagnostic(
                     "unsynchronized-timing", clock,
@@ -95,20 +93,17 @@ def _clock_in(module: PythonModule, statement: ast.stmt) -> ast.Call | None:
     )
 
 
-def _reads_before(module: PythonModule, statement: ast.stmt) -> bool:
-    """Whether the statement that reads the clock also reads a value of the GPU, by a method that waits."""
-    return any(
-        isinstance(part, ast.Attribute) and part.attr in _WAITS for part in module.walk(statement)
-    )
-
-
 def _subtracts(module: PythonModule, statement: ast.stmt, names: set[str]) -> bool:
+    """Whether *statement* takes one of *names* from the clock, and reads no value of the GPU beside it."""
+    parts = list(module.walk(statement))
+    if any(isinstance(n, ast.Attribute) and n.attr in _WAITS for n in parts):
+        return False
     return any(
         isinstance(n, ast.BinOp)
         and isinstance(n.op, ast.Sub)
         and isinstance(n.right, ast.Name)
         and n.right.id in names
-        for n in module.walk(statement)
+        for n in parts
     )
 
 

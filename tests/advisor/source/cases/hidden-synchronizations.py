@@ -346,3 +346,29 @@ def has_gradients(model):
 def print_gradients(model):
     for p in model.parameters():
         print(p.grad.norm().item())
+# ---
+# case: pictures that are saved one by one
+import torch
+
+
+def render(model, poses):
+    for i, pose in enumerate(poses):
+        picture = model(pose.cuda()).cpu().numpy()
+        imageio.imwrite(f"{i}.png", picture)
+
+
+# case: speech, which a decoder has taken long for
+def tts(model, text):
+    mel = model(encode(text).cuda())
+    return mel[0].cpu().numpy()
+
+
+# case: numbers of a model
+def train(model, loader, optimizer):
+    model = model.cuda()
+    for x in loader:
+        loss = model(x.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        step = model.get_step()
+        print(step)

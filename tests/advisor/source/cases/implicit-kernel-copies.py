@@ -27,8 +27,8 @@ def typed():
 # case: two of them
 def two():
     x, n = 1, 2
-    a = np.ones(9)
-    b = np.ones(9)
+    a = np.ones(9000)
+    b = np.ones(9000)
     scale[1, 32](a, b)  # expect: implicit-kernel-copies
 
 
@@ -166,3 +166,31 @@ def call_host():
 def call_on_device():
     x = cuda.to_device(values)
     return root(x)
+# ---
+# case: few elements
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def total(out, x):
+    cuda.atomic.add(out, 0, x[cuda.grid(1)])
+
+
+out = np.zeros(7)
+x = np.random.normal(size=(8, 8)).astype(np.float32)
+total[1, 64](out, x)
+# ---
+# case: few and many
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def sums(out, x):
+    cuda.atomic.add(out, 0, x[cuda.grid(1)])
+
+
+few = np.zeros(10)
+many = np.random.normal(size=1_000_000)
+sums[64, 64](few, many)  # expect: implicit-kernel-copies

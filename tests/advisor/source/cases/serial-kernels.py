@@ -356,3 +356,25 @@ def rollout(policy, env, x, steps):
         x = torch.tanh(torch.relu(torch.sigmoid(policy(x))))
         x = torch.tensor(env.step(x))
     return x
+# ---
+# case: parts of one tensor, and what each layer gives
+import torch
+
+
+def masks_of(weights, size):
+    weights = torch.ones(8, 8, device="cuda")
+    parts = torch.split(weights, size)
+    masks = []
+    for part in parts:
+        level = torch.sort(torch.abs(part).view(-1))[0][8]
+        masks.append((torch.abs(part) >= level).float())
+    return masks
+
+
+class Loss(torch.nn.Module):
+    def forward(self, predictions, targets):
+        total = 0
+        for layer_index, layer in enumerate(predictions):
+            box = torch.sigmoid(layer[..., :4])
+            total = total + torch.abs(box - targets[layer_index]).mean() + torch.exp(box).mean()
+        return total
