@@ -32,7 +32,7 @@ _STORED = re.compile(r"(?:^|\.)(?:load|from_disk|memmap)$")
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Spectrograms and the like in what ``__getitem__`` of a data set calls; once in a data set."""
-    if is_test(module) or not may_work_on_gpu(module):
+    if b"__getitem__" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
         return
     for node in module.of(ast.ClassDef):
         methods = _methods(module, node)
@@ -52,8 +52,8 @@ def _methods(module: PythonModule, around: ast.ClassDef) -> dict[str, ast.Functi
     bases = {module.name_of(base) for base in around.bases}
     inherited = {
         f.name: f
-        for node in module.nodes
-        if isinstance(node, ast.ClassDef) and node.name in bases
+        for node in module.of(ast.ClassDef)
+        if node.name in bases
         for f in node.body
         if isinstance(f, ast.FunctionDef)
     }

@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.python.module import PythonModule
 
 _WAITS = frozenset(("item", "cpu", "numpy", "tolist", "synchronize", "elapsed_time"))
-
-
 _ACTION = "Call torch.cuda.synchronize() before each reading, or time with torch.cuda.Event(enable_timing=True)."
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Two readings of a clock with GPU work between them and nothing that waits for it."""
-    if not uses_gpu(module) and not works_on_gpu(module):
+    clocks = module.calls_of(*CLOCKS)
+    if not clocks or (not uses_gpu(module) and not works_on_gpu(module)):
         return
     for reading in clocks_of_steps(module):
         yield module.diagnostic(
@@ -44,7 +43,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         )  # fmt: skip
     if not uses_gpu(module):
         return
-    for body in _bodies(module):
+    for body in _bodies({above for call in clocks for above in module.ancestors(call)}):
         start: ast.stmt | None = None
         names: set[str] = set()
         pending: ast.AST | None = None
@@ -66,14 +65,16 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             elif clock is not None and isinstance(statement, ast.Assign):
                 start, pending = statement, None
                 names = {t.id for t in statement.targets if isinstance(t, ast.Name)}
+            elif start is None:
+                continue
             elif _waits(module, statement):
                 start = pending = None
-            elif start is not None and (work := _gpu_work(module, statement)) is not None:
+            elif (work := _gpu_work(module, statement)) is not None:
                 pending = work
 
 
-def _bodies(module: PythonModule) -> Iterator[list[ast.stmt]]:
-    for node in module.nodes:
+def _bodies(around: set[ast.AST]) -> Iterator[list[ast.stmt]]:
+    for node in sorted(around, key=lambda node: getattr(node, "lineno", 0)):
         for name in ("body", "orelse"):
             body = getattr(node, name, None)
             if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
@@ -83,14 +84,8 @@ def _bodies(module: PythonModule) -> Iterator[list[ast.stmt]]:
 def _clock_in(module: PythonModule, statement: ast.stmt) -> ast.Call | None:
     if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.FunctionDef, ast.Try)):
         return None
-    return next(
-        (
-            n
-            for n in module.walk(statement)
-            if isinstance(n, ast.Call) and module.name_of(n.func) in CLOCKS
-        ),
-        None,
-    )
+    calls = (n for n in module.walk(statement) if isinstance(n, ast.Call))
+    return next((call for call in calls if module.name_of(call.func) in CLOCKS), None)
 
 
 def _subtracts(module: PythonModule, statement: ast.stmt, names: set[str]) -> bool:
