@@ -96,6 +96,17 @@ def pytorch_distributions() -> tuple[Citation, ...]:
     return _pytorch("torch.distributions", "docs/stable/distributions.html")
 
 
+def pytorch_distances() -> tuple[Citation, ...]:
+    """Return the citation of PyTorch's distances between all pairs."""
+    return _pytorch("torch.cdist", "docs/stable/generated/torch.cdist.html")
+
+
+def pytorch_cross_entropy() -> tuple[Citation, ...]:
+    """Return the citation of PyTorch's loss of class numbers."""
+    page = "docs/stable/generated/torch.nn.functional.cross_entropy.html"
+    return _pytorch("torch.nn.functional.cross_entropy", page)
+
+
 def jax_donation() -> tuple[Citation, ...]:
     """Return the citation of what JAX says of arguments whose memory results may take."""
     url = "https://docs.jax.dev/en/latest/buffer_donation.html"

@@ -175,6 +175,8 @@ _MODULES = (
     "python.synchronizing_reads",
     "python.validated_distributions",
     "python.undonated_buffers",
+    "python.broadcast_distances",
+    "python.one_hot_losses",
     "python.full_precision_matmuls",
     "python.host_built_tensors",
     "python.synchronizations_in_loops",

@@ -77,6 +77,8 @@ CUDA_RULES = (
     "volatile-arrays",
 )
 PYTHON_RULES = (
+    "one-hot-losses",
+    "broadcast-distances",
     "undonated-buffers",
     "validated-distributions",
     "unused-gradients",

@@ -62,6 +62,10 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         for node in stores_to_gpu(module)
         if (function := repeated_call_of(module, node)) is not None and is_helper(function)
     ]
+    # Nothing but the tensor beside it says where this is, and no program that sets up asks for that.
+    beside = {
+        call for call in uploads if getattr(call.func, "attr", "") in ("new_tensor", "type_as")
+    }
     shown: set[ast.AST] = set()
     for call in [*uploads, *stores]:
         if generates(module, module.loop_around(call)) or is_beside_more(module, call):
@@ -71,6 +75,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         )
         often = (
             call in stores
+            or (call in beside and repeated_call_of(module, call) is not None)
             or forward_of(module, call) is not None
             or steps.is_called_each_round(call)
         )

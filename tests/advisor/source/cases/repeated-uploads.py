@@ -207,3 +207,16 @@ class Matcher(torch.nn.Module):
 class Copier(torch.nn.Module):
     def forward(self, scores, other):
         return scores.new_tensor(other.shape)
+# ---
+# case: numbers beside a tensor, in a function that models call
+import torch
+
+
+def transport(scores, count):
+    one = scores.new_tensor(1)  # expect: repeated-uploads
+    return torch.log(one * count) + scores
+
+
+# case: in what sets up
+def build_scale(scores):
+    return scores.new_tensor([1.0, 2.0])
