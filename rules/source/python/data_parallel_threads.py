@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test
+from gpuadvise.advisor.source.python.steps import is_test, steps_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
 from gpuadvise.rules.sources import pytorch_cuda_notes
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
@@ -21,6 +23,8 @@ _ACTION = (
     "GPU leave the wrapper out."
 )
 
+_WORDS = (b"DataParallel(", b"data_parallel", b"parallel.replicate(")
+_BY_HAND = re.compile(r"(?:^|\.)(?:data_parallel(?:_\w+)?|parallel\.replicate)$")
 _ACTION_ALONE = (
     "Call the model itself; the keys of weights saved with the wrapper lose their `module.`."
 )
@@ -29,10 +33,11 @@ _ACTION_ALONE = (
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.nn.DataParallel(model)`` ; the first in a file."""
     words = module.text.content
-    if b"DataParallel(" not in words or is_test(module):
+    if not any(word in words for word in _WORDS) or is_test(module):
         return
     infers = b".eval()" in words and b".backward(" not in words and b".train()" not in words
     wrapped = module.calls_of("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
+    wrapped = wrapped or _by_hand(module)
     for call in wrapped[:1]:
         yield module.diagnostic(
             "data-parallel-threads", call,
@@ -41,6 +46,16 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             else "One process copies the model to every GPU in each step, and its threads take turns in Python.",
             _ACTION_ALONE if infers else _ACTION,
         )  # fmt: skip
+
+
+def _by_hand(module: PythonModule) -> list[ast.Call]:
+    """Return the calls that do in each step what the wrapper does: ``torch.nn.parallel.data_parallel(model, x)``."""
+    return [
+        call
+        for call in module.calls_like(_BY_HAND.search)
+        if steps_of(module).training_loop(call) is not None
+        or module.name_of(call.func).startswith("torch.")
+    ]
 
 
 CHECK = PythonCheck(
@@ -65,7 +80,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="Parameters are sent out and outputs gathered in each step, while one interpreter drives all GPUs.",
-    when="A program wraps its model into torch.nn.DataParallel.",
+    when="A program wraps its model into torch.nn.DataParallel, or spreads it by hand.",
     citations=pytorch_cuda_notes(),
     seen="torch.nn.DataParallel(model)",
     file="train.py",

@@ -40,12 +40,32 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "Each round waits for the GPU, gives its free memory back to the driver, and asks for it again.",
                 _ACTION,
             )  # fmt: skip
+        elif name == "torch.cuda.empty_cache" and _is_before_evaluation(module, call):
+            yield module.diagnostic(
+                "emptied-caches", call,
+                "Evaluation begins by giving free memory back to the driver, from which it is asked for again at once.",
+                _ACTION,
+                minor=True,
+            )  # fmt: skip
         elif trains:
             yield module.diagnostic(
                 "emptied-caches", call,
                 "Each step walks all objects of the program while the GPU gets no work.",
                 _COLLECT,
             )  # fmt: skip
+
+
+def _is_before_evaluation(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* stands between training and evaluation, in a loop of training or beside ``model.eval()``."""
+    block = module.parents.get(module.parents.get(call, call), call)
+    if not isinstance(block, ast.If):
+        return False
+    body = block.body if module.parents.get(call) in block.body else block.orelse
+    return any(
+        isinstance(part, ast.Call) and getattr(part.func, "attr", "") == "eval" and not part.args
+        for statement in body
+        for part in module.walk(statement)
+    )
 
 
 def _is_in_forward(module: PythonModule, call: ast.Call) -> bool:

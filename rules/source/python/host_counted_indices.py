@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.module import last_name
 from gpuadvise.advisor.source.python.reads import is_helper
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
@@ -13,7 +15,7 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
     where_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import indices_to_gpu
+from gpuadvise.advisor.source.python.tensors import ValueKind, indices_to_gpu, tensors_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -34,7 +36,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     steps = steps_of(module)
     lines: set[int] = set()
-    for node in indices_to_gpu(module):
+    for node in (*indices_to_gpu(module), *_lists_of_samplers(module)):
         function = repeated_call_of(module, node)
         in_step = steps.training_loop(node) is not None or (
             steps.is_repeated(node) and steps.runs_always(node)
@@ -52,6 +54,24 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 ),
                 _ACTION,
             )  # fmt: skip
+
+
+def _lists_of_samplers(module: PythonModule) -> Iterator[ast.Subscript]:
+    """Yield ``x[indices]`` of a tensor, where a loop takes the indices, a list, from PyTorch's BatchSampler; one for a loop."""
+    tensors = tensors_of(module)
+    for loop in module.of(ast.For):
+        made = module.values_of(loop.iter.id) if isinstance(loop.iter, ast.Name) else [loop.iter]
+        if not isinstance(loop.target, ast.Name) or not any(
+            isinstance(value, ast.Call) and last_name(value) == "BatchSampler" for value in made
+        ):
+            continue
+        for part in module.walk(loop):
+            if isinstance(part, ast.Subscript) and getattr(part.slice, "id", "") == loop.target.id:
+                value = tensors[part.value]
+                is_view = isinstance(part.value, ast.Call) and last_name(part.value) == "view"
+                if is_view or (value is not None and value.kind is ValueKind.TENSOR):
+                    yield part
+                    break
 
 
 CHECK = PythonCheck(

@@ -69,7 +69,9 @@ def _repeated(module: PythonModule) -> Iterator[tuple[ast.AST, Test]]:
             first = node.body[0]
             if forward_of(module, first) is node:
                 yield node, forward_of
-            elif repeated_call_of(module, first) is node and not _makes_tables(node):
+            elif repeated_call_of(module, first) is node and (
+                not _makes_tables(node) or _is_made_each_time(module, node)
+            ):
                 yield node, repeated_call_of
         elif node in steps.training:
             yield node, lambda _, statement: steps.training_loop(statement)
@@ -78,6 +80,27 @@ def _repeated(module: PythonModule) -> Iterator[tuple[ast.AST, Test]]:
 def _makes_tables(function: ast.FunctionDef) -> bool:
     """Whether *function* is named for a table: its callers may keep what it returns."""
     return bool(_MAKERS.search(function.name))
+
+
+def _is_made_each_time(module: PythonModule, function: ast.FunctionDef) -> bool:
+    """Whether ``forward`` of a model, or a step, calls *function* and keeps what it gives no longer than that."""
+    return any(
+        (forward_of(module, call) is not None or steps_of(module).training_loop(call) is not None)
+        and not _is_kept(module, call)
+        for call in module.calls_named(function.name)
+    )
+
+
+def _is_kept(module: PythonModule, call: ast.Call) -> bool:
+    """Whether a statement stores what *call* gives in an object."""
+    for above in module.ancestors(call):
+        if isinstance(above, ast.Assign):
+            return any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in above.targets)
+        if isinstance(above, ast.Call) and getattr(above.func, "attr", "") == "register_buffer":
+            return True
+        if isinstance(above, ast.stmt):
+            return False
+    return False
 
 
 CHECK = PythonCheck(

@@ -21,6 +21,7 @@ from gpuadvise.advisor.source.python.tensors import (
     tensors_of,
     uploads_of,
 )
+from gpuadvise.advisor.source.python.training import argument
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -48,6 +49,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.from_numpy(frames).float().to(device)``: four bytes cross the bus for each byte of the frame."""
     if is_test(module) or not may_work_on_gpu(module):
         return
+    yield from _doubles(module)
     steps = steps_of(module)
     made = [call for call in uploads_of(module) if tensors_of(module)[call] is not None]
     for call in dict.fromkeys((*(call for call, _ in moves_to_gpu(module)), *made)):
@@ -70,6 +72,37 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                     "The host turns the values into float before they are copied: of bytes, four times as much crosses the bus.",
                 ),
                 _ACTION,
+            )  # fmt: skip
+
+
+def _doubles(module: PythonModule) -> Iterator[Diagnostic]:
+    """Find ``torch.FloatTensor(self.states[i])`` where ``self.states = np.zeros((n, d))`` holds doubles; once in a class."""
+    told: set[ast.AST | None] = set()
+    doubles = {
+        (module.parents.get(module.function_of(node)), node.targets[0].attr)
+        for node in module.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Attribute)
+        and isinstance(node.value, ast.Call)
+        and module.name_of(node.value.func) in ("numpy.zeros", "numpy.empty", "numpy.ones")
+        and len(node.value.args) == 1
+        and argument(node.value, "dtype") is None
+    }
+    for call in module.calls_of("torch.FloatTensor", "torch.Tensor") if doubles else ():
+        taken = call.args[0] if call.args else None
+        kept = taken.value if isinstance(taken, ast.Subscript) else None
+        around = module.parents.get(module.function_of(call))
+        if (
+            isinstance(kept, ast.Attribute)
+            and (around, kept.attr) in doubles
+            and around not in told
+            and repeated_call_of(module, call) is not None
+        ):
+            told.add(around)
+            yield module.diagnostic(
+                "widened-uploads", call,
+                where_on_gpu(module, "The array holds double precision: each sample gathers twice the bytes and is converted on the host."),
+                "Make the arrays with dtype=np.float32, and take samples by torch.from_numpy.",
+                minor=True,
             )  # fmt: skip
 
 

@@ -127,3 +127,25 @@ else:
 import torch
 
 net = torch.nn.DataParallel(net.eval()).cuda()  # expect: data-parallel-threads
+# ---
+# case: by hand, in each step
+import torch
+
+model = make_model().cuda()
+for x in loader:
+    loss = torch.nn.parallel.data_parallel(model, x.cuda()).mean()  # expect: data-parallel-threads
+    loss.backward()
+    optimizer.step()
+# ---
+# case: by a helper of another file
+import torch
+
+for x in loader:
+    loss = utils.data_parallel_workaround(model, x.cuda()).mean()  # expect: data-parallel-threads
+    loss.backward()
+    optimizer.step()
+# ---
+# case: a setting
+import torch
+
+data_parallel = torch.cuda.device_count() > 1

@@ -145,3 +145,23 @@ class Matcher(torch.nn.Module):
             if len(boxes[i]) > 0:
                 match(boxes[i])
                 torch.cuda.empty_cache()  # expect: emptied-caches
+# ---
+# case: in front of an evaluation
+import torch
+
+
+def run_epoch(phase, model, loader):
+    if phase == "train":
+        model.train()
+    else:
+        model.eval()
+        torch.cuda.empty_cache()  # expect: emptied-caches
+    for x in loader:
+        model(x.cuda())
+
+
+# case: when a model is let go
+def swap(model):
+    if model is not None:
+        del model
+        torch.cuda.empty_cache()

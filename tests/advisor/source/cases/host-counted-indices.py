@@ -142,3 +142,23 @@ class Edges(torch.nn.Module):
         values = torch.sigmoid(x)
         chosen = (torch.rand(len(values), device=x.device) + keep_prob).int().bool()
         return values[chosen]
+# ---
+# case: lists of a sampler
+import torch
+from torch.utils.data import BatchSampler, SubsetRandomSampler
+
+
+class Storage:
+    def batches(self, size):
+        sampler = BatchSampler(SubsetRandomSampler(range(512)), size, drop_last=True)
+        for indices in sampler:
+            states = self.states.view(-1, 8)[indices]  # expect: host-counted-indices
+            values = self.values.view(-1, 1)[indices]
+            yield states, values
+
+
+# case: lists of a list
+class Kept:
+    def batches(self, rows):
+        for indices in rows:
+            yield self.states.view(-1, 8)[indices]

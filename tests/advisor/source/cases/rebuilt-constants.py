@@ -173,3 +173,32 @@ class Scaled(torch.nn.Module):
         line = torch.linspace(0, 1, 8, device=x.device) * step
         line = line.unsqueeze(0).repeat(8, 1) * step
         return x + torch.cat([line, line], dim=1)
+# ---
+# case: a table that a model has made anew in each call
+import torch
+
+
+def get_subsequent_mask(seq):
+    size, length = seq.size()
+    return (1 - torch.triu(torch.ones((1, length, length), device=seq.device), diagonal=1)).bool()  # expect: rebuilt-constants
+
+
+class Transformer(torch.nn.Module):
+    def forward(self, seq, pad):
+        return self.decoder(seq, (seq != pad) & get_subsequent_mask(seq))
+
+
+# ---
+# case: a table that its caller keeps
+import torch
+
+
+def get_causal_mask(length, device):
+    return (1 - torch.triu(torch.ones((1, length, length), device=device), diagonal=1)).bool()
+
+
+class Kept(torch.nn.Module):
+    def forward(self, x):
+        if self.mask is None:
+            self.mask = get_causal_mask(x.size(1), x.device)
+        return self.decoder(x, self.mask)

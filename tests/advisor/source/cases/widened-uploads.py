@@ -112,3 +112,28 @@ def learn(memory, device):
 def learn_of_bytes(memory, device):
     frames = memory.sample()
     return torch.tensor(frames, device="cuda").float().div_(255)
+# ---
+# case: arrays of doubles
+import numpy as np
+import torch
+
+
+class Replay:
+    def __init__(self, size, dim):
+        self.states = np.zeros((size, dim))
+        self.rewards = np.zeros((size, 1))
+
+    def sample(self, indices):
+        states = torch.FloatTensor(self.states[indices])  # expect: widened-uploads
+        rewards = torch.FloatTensor(self.rewards[indices])
+        return states.to("cuda"), rewards.to("cuda")
+
+
+# case: arrays of floats
+class Narrow:
+    def __init__(self, size, dim):
+        self.states = np.zeros((size, dim), dtype=np.float32)
+        self.rows = np.zeros((size, dim), np.float32)
+
+    def sample(self, indices):
+        return torch.FloatTensor(self.states[indices]).to("cuda"), torch.FloatTensor(self.rows[indices])
