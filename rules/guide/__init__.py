@@ -181,6 +181,7 @@ _MODULES = (
     "python.host_built_tensors",
     "python.synchronizations_in_loops",
     "python.unsynchronized_timing",
+    "python.numpy_round_trips",
     "python.array_copies_in_loops",
     "python.implicit_kernel_copies",
     "python.written_out_attention",

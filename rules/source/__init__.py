@@ -77,6 +77,7 @@ CUDA_RULES = (
     "volatile-arrays",
 )
 PYTHON_RULES = (
+    "numpy-round-trips",
     "one-hot-losses",
     "broadcast-distances",
     "undonated-buffers",

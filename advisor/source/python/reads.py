@@ -503,6 +503,8 @@ def _chosen_by_mask(module: PythonModule, node: ast.Subscript) -> Read | None:
         return None
     if not isinstance(node.ctx, ast.Load):
         above = module.parents.get(node)
+        if isinstance(above, ast.AugAssign):
+            return Read(node, How.SIZED, value.sure)  # x[mask] -= 1 reads them first
         given = tensors_of(module)[above.value] if isinstance(above, ast.Assign) else None
         if given is None or not _is_on_gpu(given) or isinstance(node.ctx, ast.Del):
             return None
@@ -520,6 +522,8 @@ def _is_mask(module: PythonModule, mask: ast.expr, depth: int = 0) -> bool:
     if isinstance(mask, ast.UnaryOp):
         return isinstance(mask.op, ast.Invert) and _is_mask(module, mask.operand, depth + 1)
     if isinstance(mask, ast.BinOp):
+        if isinstance(mask.op, ast.Mult):  # (a > 0) * (b == c)
+            return isinstance(mask.left, ast.Compare) and isinstance(mask.right, ast.Compare)
         bitwise = isinstance(mask.op, (ast.BitAnd, ast.BitOr))
         return bitwise and _is_mask(module, mask.left, depth + 1)
     if isinstance(mask, ast.Call):

@@ -580,7 +580,18 @@ def is_handed_out(module: PythonModule, loader: ast.Call) -> bool:
     """Whether a function named for loaders returns this one: to a trainer of Lightning, or one elsewhere."""
     function = module.function_of(loader)
     name = getattr(function, "name", "").lower()
-    return "loader" in name and tensors_of(module).returns(function, loader)
+    if "loader" in name and tensors_of(module).returns(function, loader):
+        return True
+    # def load_data(...): while True: yield from loader
+    return _HANDS_OUT.search(name) is not None and any(
+        isinstance(part, ast.YieldFrom)
+        and isinstance(part.value, ast.Name)
+        and loader in module.values_of(part.value.id)
+        for part in module.walk(function)
+    )
+
+
+_HANDS_OUT = re.compile(r"load|data|batch")
 
 
 def generates(module: PythonModule, loop: ast.AST | None) -> bool:

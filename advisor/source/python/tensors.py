@@ -1155,6 +1155,18 @@ def moves_beside(module: PythonModule) -> Iterator[tuple[ast.Call, Value]]:
             yield call, moved
 
 
+def fills_of_host(module: PythonModule) -> Iterator[tuple[ast.Call, Value]]:
+    """Yield each ``buffer.copy_(x)`` where the buffer moves with its model, and x was made on the host."""
+    tensors = tensors_of(module)
+    for call in module.calls_named("copy_"):
+        filled = tensors[call.func.value] if isinstance(call.func, ast.Attribute) else None
+        given = tensors[call.args[0]] if call.args else None
+        if filled is None or filled.place is not TensorMemory.GPU or given is None:
+            continue
+        if given.kind is ValueKind.TENSOR and given.place is TensorMemory.PAGEABLE and given.sure:
+            yield call, given
+
+
 # What else .to() takes: a device or a type.
 _NO_TENSORS = re.compile(
     r"dev(?:ice)?|gpu|cuda|cpu|rank|dtype|type|float|int\d*$|bool|where$|precision|place|args?$"

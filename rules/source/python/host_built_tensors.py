@@ -19,6 +19,7 @@ from gpuadvise.advisor.source.python.tensors import (
     TensorMemory,
     ValueKind,
     filled_by_host,
+    fills_of_host,
     moves_beside,
     moves_to_gpu,
     tensors_of,
@@ -41,7 +42,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     if is_test(module):
         return
     steps = steps_of(module)
-    for call, moved in (*moves_to_gpu(module), *moves_beside(module)):
+    for call, moved in (*moves_to_gpu(module), *moves_beside(module), *fills_of_host(module)):
         if (
             moved is None
             or moved.kind is not ValueKind.TENSOR
@@ -85,6 +86,8 @@ def _is_each_time(module: PythonModule, steps: StepLoops, call: ast.Call, made: 
     if module.function_of(made) is not module.function_of(call):
         # made by a function that is called here
         moved = call.func.value if isinstance(call.func, ast.Attribute) else call
+        if getattr(call.func, "attr", "") == "copy_":
+            moved = call.args[0]
         if not isinstance(moved, ast.Call) or not tensors_of(module).returns(
             module.function_of(made), made
         ):

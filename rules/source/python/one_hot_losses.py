@@ -23,7 +23,6 @@ _ACTION = (
     "Write F.cross_entropy(logits, targets, label_smoothing=eps, ignore_index=pad), without label_smoothing for plain "
     "targets; where one log-probability is needed, log_probs.gather(1, targets.unsqueeze(1))."
 )
-_LONGEST = 4  # names behind names
 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
@@ -52,7 +51,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 def _comes_from(module: PythonModule, node: ast.expr, is_meant: Test) -> ast.Call | None:
     """Return the call that *is_meant* in *node*, also behind names of its function."""
     function, looked = module.function_of(node), [node]
-    for _ in range(_LONGEST):
+    for _ in range(4):  # names behind names
         further: list[ast.expr] = []
         for top in looked:
             for part in module.walk(top):

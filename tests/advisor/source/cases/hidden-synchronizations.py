@@ -372,3 +372,12 @@ def train(model, loader, optimizer):
         optimizer.step()
         step = model.get_step()
         print(step)
+# ---
+# case: chosen elements that are changed
+import torch
+
+
+def update_targets(l, u):
+    l = l.cuda()
+    l[(u > 0) * (l == u)] -= 1  # expect: hidden-synchronizations
+    return torch.where(l > u, u, l)

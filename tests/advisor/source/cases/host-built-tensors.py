@@ -137,3 +137,19 @@ class Head(torch.nn.Module):
 class Typed(torch.nn.Module):
     def forward(self, scores, dtype, where):
         return torch.ones(8).to(dtype), torch.ones(8).to(torch.float16)
+# ---
+# case: copied into a buffer
+import torch
+
+
+class Noisy(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.register_buffer("noise", torch.zeros(size))
+
+    def reset_noise(self):
+        self.noise.copy_(self._drawn(8))  # expect: host-built-tensors
+
+    def _drawn(self, size):
+        x = torch.randn(size)
+        return x.sign().mul(x.abs().sqrt())

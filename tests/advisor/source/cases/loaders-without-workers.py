@@ -202,3 +202,13 @@ for batches in loader:
         optimizer.zero_grad()
         model(to_device(batch, torch.device("cuda"))).mean().backward()
         optimizer.step()
+# ---
+# case: batches for a trainer elsewhere
+import torch
+from torch.utils.data import DataLoader
+
+
+def load_data(images, batch_size):
+    loader = DataLoader(images, batch_size=batch_size, num_workers=1)  # expect: loaders-without-workers
+    while True:
+        yield from loader
