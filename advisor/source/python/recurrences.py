@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
+    is_counted,
     is_tiny,
     repeated_call_of,
     simulates,
@@ -62,23 +63,11 @@ def _runs_often(module: PythonModule, loop: ast.For | ast.While) -> bool:
     steps = steps_of(module)
     if loop in steps.training or loop in steps.evaluation or steps.is_outer(loop):
         return False
-    if isinstance(loop, ast.For) and not _is_counted(loop.iter):
+    if isinstance(loop, ast.For) and not is_counted(loop.iter):
         return False
     if forward_of(module, loop) is not None or repeated_call_of(module, loop) is not None:
         return True
     return _SAMPLES.search(getattr(module.function_of(loop), "name", "")) is not None
-
-
-def _is_counted(rounds: ast.expr) -> bool:
-    """Whether a loop counts: ``range(n)``, also within a bar that shows how far it is."""
-    while isinstance(rounds, ast.Call):
-        name = getattr(rounds.func, "attr", getattr(rounds.func, "id", ""))
-        if name in ("range", "trange"):
-            return True
-        if name not in ("tqdm", "reversed", "enumerate", "progress_bar") or not rounds.args:
-            return False
-        rounds = rounds.args[0]
-    return False
 
 
 def _is_over_layers(module: PythonModule, loop: ast.For | ast.While) -> bool:

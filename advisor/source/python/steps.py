@@ -616,6 +616,18 @@ _GENERATES = re.compile(
 )
 
 
+def is_counted(rounds: ast.expr) -> bool:
+    """Whether a loop counts: ``range(n)``, also within a bar that shows how far it is."""
+    while isinstance(rounds, ast.Call):
+        name = getattr(rounds.func, "attr", getattr(rounds.func, "id", ""))
+        if name in ("range", "trange"):
+            return True
+        if name not in ("tqdm", "reversed", "enumerate", "progress_bar") or not rounds.args:
+            return False
+        rounds = rounds.args[0]
+    return False
+
+
 def is_tiny(module: PythonModule, loop: ast.AST) -> bool:
     """Whether *loop* has few rounds, all written out: ``for size in (3, 5)``."""
     rounds = rounds_of(module, loop)
@@ -694,11 +706,17 @@ def saves_files(module: PythonModule, node: ast.expr) -> bool:
     steps = steps_of(module)
     return around is not module.tree and any(
         isinstance(part, ast.Call)
-        and _SAVES.search(getattr(part.func, "attr", getattr(part.func, "id", ""))) is not None
+        and _saves(part)
         and module.loop_around(part) is loop
         and (loop is None or steps.runs_always(part))
         for part in module.walk(around)
     )
+
+
+def _saves(call: ast.Call) -> bool:
+    """Whether *call* writes a file, going by its name: also ``write(path, rate, sound)``."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return _SAVES.search(name) is not None or (name == "write" and len(call.args) >= 3)
 
 
 def is_for_file(module: PythonModule, node: ast.expr) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
+    is_counted,
     is_test,
     repeated_call_of,
     saves_files,
@@ -97,10 +98,22 @@ def _is_each_time(module: PythonModule, steps: StepLoops, call: ast.Call, made: 
         return True
     if steps.training_loop(call) is not None and steps.training_loop(made) is not None:
         return True
-    if repeated_call_of(module, call) is not None:
-        return True
+    function = repeated_call_of(module, call)
+    if function is not None:
+        return not _begins_loops(module, function, call)
     together = module.loop_around(call) is module.loop_around(made)
     return together and steps.is_repeated(call) and steps.runs_always(call)
+
+
+def _begins_loops(module: PythonModule, function: ast.FunctionDef, call: ast.Call) -> bool:
+    """Whether *function* works in loops over many rounds behind *call*, beside which one copy is nothing."""
+    steps = steps_of(module)
+    return module.loop_around(call) is None and any(
+        (isinstance(part, ast.While) or (isinstance(part, ast.For) and is_counted(part.iter)))
+        and part.lineno > call.lineno
+        and steps.is_repeated(part.body[0])
+        for part in module.walk(function)
+    )
 
 
 def _written(name: str) -> str:

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.module import last_name
 from gpuadvise.advisor.source.python.reads import is_helper
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
@@ -56,7 +57,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     yield from _constants(module)
     steps = steps_of(module)
     uploads = uploads_of(module)
-    yield from _by_helpers(module, uploads)
+    yield from _by_helpers(module, [call for call in uploads if last_name(call) != "new_tensor"])
     stores = [
         node.value
         for node in stores_to_gpu(module)

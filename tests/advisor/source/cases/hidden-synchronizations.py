@@ -382,3 +382,12 @@ class Projection(torch.nn.Module):
         l = l.cuda()
         l[(u > 0) * (l == u)] -= 1  # expect: hidden-synchronizations
         return torch.where(l > u, u, l)
+# ---
+# case: sound that is written
+import torch
+
+
+def speak(model, mels):
+    for i, mel in enumerate(mels):
+        sound = model(mel.cuda()).cpu().numpy()
+        write(f"{i}.wav", 22050, sound)
