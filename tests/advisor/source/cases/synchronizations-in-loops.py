@@ -145,3 +145,40 @@ def helped():
         model(x)
         torch.cuda.synchronize()
         timer.lap()
+# ---
+# case: only for a clock
+import time
+
+import torch
+
+
+class Detector:
+    def process(self, images):
+        out = self.model(images)
+        torch.cuda.synchronize()  # expect: synchronizations-in-loops
+        forward_time = time.time()
+        return self.decode(out), forward_time
+
+
+# case: behind a switch
+class Switched:
+    def process(self, images):
+        out = self.model(images)
+        if self.timed:
+            torch.cuda.synchronize()
+            self.times.append(time.time())
+        return out
+
+
+# case: a timer
+class GpuTimer:
+    def stop(self):
+        torch.cuda.synchronize()
+        return time.time()
+
+
+# case: once in an epoch
+class Callback:
+    def on_train_epoch_start(self, trainer):
+        torch.cuda.synchronize()
+        self.begin = time.time()
