@@ -45,10 +45,13 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         or not may_work_on_gpu(module)
     ):
         return
+    copying = {module.function_of(call) for call in module.calls_named("numpy") if _is_copy(call)}
     told: set[ast.AST] = set()
-    for made in module.calls_of(*_MAKERS):
+    for made in module.calls_of(*_MAKERS) if copying else ():
         function = module.function_of(made)
-        if function in told or not made.args or not _goes_back(module, made):
+        if function not in copying or function in told:
+            continue
+        if not made.args or not _goes_back(module, made):
             continue
         copy = _copy_behind(module, made)
         if copy is not None and _is_repeated(module, made):
