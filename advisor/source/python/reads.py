@@ -132,6 +132,8 @@ def _reads_of(module: PythonModule) -> Iterator[Read]:
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
         if by_gradient and name in _READS_ONE and _is_of_each_gradient(module, call, name):
             yield Read(call, How.GRADIENT, False)
+        elif name == "item" and _is_item_of_each(module, call):
+            yield Read(call, How.ELEMENT, False)
         elif isinstance(call.func, ast.Attribute) and name == "item" and not call.args:
             if (sure := _on_gpu(module, call.func.value, call)) is not None:
                 yield Read(call, _use(module, call), sure)
@@ -362,6 +364,30 @@ def _is_of_element(module: PythonModule, call: ast.Call) -> bool:
                 and getattr(each.target, "id", "") == getattr(element, "id", "-")
                 and value is not None
                 and _is_on_gpu(value)
+            )
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
+def _is_item_of_each(module: PythonModule, call: ast.Call) -> bool:
+    """Whether *call* is ``x.item()`` for each x of a row of tensors, in what each step or call of a helper runs."""
+    read = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not isinstance(read, ast.Name) or call.args:
+        return False
+    for above in module.ancestors(call):
+        if isinstance(above, (ast.ListComp, ast.GeneratorExp)):
+            bound = {
+                part.id
+                for each in above.generators
+                for part in ast.walk(each.target)
+                if isinstance(part, ast.Name)
+            }
+            steps = steps_of(module)
+            return read.id in bound and (
+                steps.training_loop(above) is not None
+                or steps.evaluation_loop(above) is not None
+                or is_called_often(module, above)
             )
         if isinstance(above, ast.stmt):
             return False

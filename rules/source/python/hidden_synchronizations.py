@@ -48,7 +48,7 @@ _ACTIONS = {
     How.PRINTED: "Print every n steps, or behind the loop.",
     How.TESTED: "Decide on the GPU (torch.where, masks), or test every n steps; checks for NaN belong behind a switch.",
     How.GRADIENT: "Reduce all of them at once and read one value: torch.nn.utils.get_total_norm(grads), or torch._foreach_norm.",
-    How.ELEMENT: "Copy all of them at once: tensor.tolist().",
+    How.ELEMENT: "Copy all of them at once: tensor.tolist(), of several torch.stack(tensors).tolist().",
     How.SIZED: "Keep the shape: torch.where(mask, x, 0), masked_fill or a factor; or take mask.nonzero() once, for all.",
 }
 

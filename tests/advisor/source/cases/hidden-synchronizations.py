@@ -391,3 +391,15 @@ def speak(model, mels):
     for i, mel in enumerate(mels):
         sound = model(mel.cuda()).cpu().numpy()
         write(f"{i}.wav", 22050, sound)
+# ---
+# case: the numbers of a row of tensors
+import torch
+
+
+def update_history(rows, sizes):
+    return [x.item() for y, n in zip(rows, sizes) for x in y[:n]]  # expect: hidden-synchronizations
+
+
+# case: of what a report is made once
+def report(rows):
+    return [x.item() for x in rows]
