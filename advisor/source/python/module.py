@@ -260,6 +260,19 @@ class PythonModule:
         return self.text.start_of(line) + column
 
 
+def last_value(module: PythonModule, name: ast.Name) -> ast.expr | None:
+    """Return what a line before *name*, in the same function, assigned to it last; None where none did."""
+    function = module.function_of(name)
+    return next(
+        (
+            value
+            for value in reversed(module.values_of(name.id))
+            if value.lineno < name.lineno and module.function_of(value) is function
+        ),
+        None,
+    )
+
+
 def last_name(call: ast.Call) -> str:
     """Return the name that *call* calls, without what stands before it: "item" of ``loss.item()``."""
     name: str = getattr(call.func, "attr", getattr(call.func, "id", ""))

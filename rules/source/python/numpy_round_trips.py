@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.module import last_value
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_demo,
@@ -93,20 +94,18 @@ def _moves(module: PythonModule, call: ast.Call) -> bool:
 
 def _copy_behind(module: PythonModule, made: ast.Call) -> ast.Call | None:
     """Return the ``x.cpu().numpy()`` of which *made* was computed, also by names of its function."""
-    function, looked = module.function_of(made), list(made.args[:1])
+    looked = list(made.args[:1])
+    seen: set[ast.expr] = set()
     for _ in range(5):  # names behind names
         further: list[ast.expr] = []
         for top in looked:
             for part in module.walk(top):
                 if isinstance(part, ast.Call) and _is_copy(part):
                     return part
-                if isinstance(part, ast.Name):
-                    further += [
-                        value
-                        for value in module.values_of(part.id)
-                        if module.function_of(value) is function and value.lineno < made.lineno
-                    ]
-        looked = further
+                if isinstance(part, ast.Name) and (value := last_value(module, part)):
+                    further.append(value)
+        looked = [value for value in dict.fromkeys(further) if value not in seen]
+        seen.update(looked)
     return None
 
 

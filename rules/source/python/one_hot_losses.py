@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.module import last_value
 from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -30,6 +31,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     words = module.text.content
     if b"log_softmax" not in words and b"LogSoftmax" not in words:
         return
+    if not module.calls_named("one_hot", "scatter", "scatter_"):
+        return
     if is_test(module) or not may_work_on_gpu(module):
         return
     for product in module.of(ast.BinOp):
@@ -50,20 +53,18 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
 
 def _comes_from(module: PythonModule, node: ast.expr, is_meant: Test) -> ast.Call | None:
     """Return the call that *is_meant* in *node*, also behind names of its function."""
-    function, looked = module.function_of(node), [node]
+    looked = [node]
+    seen: set[ast.expr] = set()
     for _ in range(4):  # names behind names
         further: list[ast.expr] = []
         for top in looked:
             for part in module.walk(top):
                 if isinstance(part, ast.Call) and is_meant(module, part):
                     return part
-                if isinstance(part, ast.Name):
-                    further += [
-                        value
-                        for value in module.values_of(part.id)
-                        if module.function_of(value) is function and value.lineno < node.lineno
-                    ]
-        looked = further
+                if isinstance(part, ast.Name) and (value := last_value(module, part)):
+                    further.append(value)
+        looked = [value for value in dict.fromkeys(further) if value not in seen]
+        seen.update(looked)
     return None
 
 
