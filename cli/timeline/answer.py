@@ -142,7 +142,7 @@ def timeline_record(
     *limit*: so many kernels, those that take most time; None: all. *balance* measures how long its
     rank waited for the others.
     """
-    line, limit = case.timeline, limit_among(case, balance)
+    line, limiter = case.timeline, limit_among(case, balance)
     seconds = (
         "span_seconds busy_seconds kernel_seconds copy_seconds overlapped_copy_seconds "
         "memset_seconds=memset_ns idle_seconds"
@@ -152,7 +152,7 @@ def timeline_record(
         **named_fields(line, f"recorder gpu gpu_name=device.name rank {seconds}"),
         "idle": [named_fields(total, "cause gaps seconds=total_ns") for total in line.idle],
         "account": named_fields(line, _ACCOUNT),
-        "limiter": limit and named_fields(limit, "name=limiter subject seconds share"),
+        "limiter": limiter and named_fields(limiter, "name=limiter subject seconds share"),
         "too_short": case.run.too_short,
         "kernels": [kernel_record(kernel, line) for kernel in line.kernels[:limit]],
         "copies": [_copies(copies, case) for copies in line.copies],
