@@ -56,10 +56,18 @@ class PassChain:
     least_seconds: float | None = None  # for `most_bytes`, at the best rate of them
 
     @property
+    def least_bytes(self) -> float:
+        """What one kernel for all of them moves at least: an array that it loads and one that it stores."""
+        return min(self.most_bytes, 2 * self.array_bytes) if self.array_bytes else self.most_bytes
+
+    @property
     def bound(self) -> float:
-        """How many times as fast as all of them one kernel may be that moves as much as that which moves most."""
-        by_bytes = self.bytes / self.most_bytes if self.most_bytes else 1.0
-        return max(self.seconds / (self.least_seconds or self.longest_seconds), by_bytes)
+        """How many times as fast as all of them one kernel may be that moves `least_bytes`."""
+        if not self.most_bytes:
+            return max(self.seconds / (self.least_seconds or self.longest_seconds), 1.0)
+        left = self.least_bytes / self.most_bytes
+        by_time = self.seconds / (left * (self.least_seconds or self.longest_seconds))
+        return max(by_time, self.bytes / self.least_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,14 +103,14 @@ def _joined(chain: PassChain) -> Advice:
         evidence=(
             derived("launches in a row", len(chain.kernels), "launches"),
             profiled("bytes that they move", chain.bytes, "bytes"),
-            profiled("bytes of the one that moves most", chain.most_bytes, "bytes"),
+            derived("bytes that one kernel moves at least", chain.least_bytes, "bytes"),
             profiled("time of all", chain.seconds, "s"),
             profiled("time of the longest", chain.longest_seconds, "s"),
         ),
         gain=Gain(
             kind=GainKind.CHAIN_TIME,
             upper_bound=chain.bound,
-            how="the larger of time of all / time for the bytes of the one that moves most at the best rate, and bytes of all / those",
+            how="the larger of time of all / time for an array read and one written at the best rate, and bytes of all / those",
         ),
         priority=None if chain.one_shape or len(chain.kernels) >= LOUD_CHAIN else Priority.LOW,
     )
@@ -136,7 +136,7 @@ RULE = Rule(
         "In a report with all metrics a launch reads as many bytes of device memory (within 3 %, 8 MB or more) as the launch just "
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
         "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or three launches or more in a row load "
-        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three "
+        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel of somebody's own twice; low where they are three "
         "that are not of one shape (grid and block; of PyTorch in each template). On a page that counts no requests: of one shape, with issue slots 50 % busy or less."
     ),
     citations=guide("10.2.1", "9.2.1"),
