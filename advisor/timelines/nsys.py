@@ -56,6 +56,7 @@ CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 RANGES = "NVTX_EVENTS"
 SYSTEM_CALLS = "OSRT_API"
+OVERHEAD = "PROFILER_OVERHEAD"
 RANKS = "MPI_RANKS"
 MPI_CALLS = (
     "MPI_P2P_EVENTS",
@@ -71,6 +72,7 @@ _TABLES = (
     GRAPHS,
     RANGES,
     SYSTEM_CALLS,
+    OVERHEAD,
     RANKS,
     *MPI_CALLS,
     "StringIds",
@@ -102,8 +104,8 @@ _USABLE = (
 )
 _LARGEST_VALUE = 1 << 20
 _BY_DRIVER = ("ioctl",)  # calls of the system that CUDA's driver makes inside of its own
+_LOADING = "dlopen("
 _THREAD_BITS = 24
-_MOST_PROCESSES = 1000
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
 _SHAPE = (
@@ -168,6 +170,7 @@ def read_nsys(path: Path) -> Recording:
         export.read_ranges(recording)
         export.read_host_calls(recording)
         export.read_rank(recording)
+        export.read_overhead(recording)
         export.read_window(recording)
         export.read_first_launches(recording)
     if not recording.gpus:
@@ -557,24 +560,43 @@ class _Export:
             return set()
         return {row[0] for row in self.distinct(CALLS, ("globalTid",)) if isinstance(row[0], int)}
 
+    def read_overhead(self, recording: Recording) -> None:
+        """Take when the profiler held up the threads that called CUDA; libraries are loaded by the program itself."""
+        if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(OVERHEAD, set()):
+            return
+        threads = self.calling_threads()
+        seen = self.rows(OVERHEAD, ("start", "end", "globalTid", "nameId"), _USABLE)
+        rows = [row for row in seen if row[2] in threads]
+        names = self.names(row[3] for row in rows)
+        for start, end, _, number in rows:
+            if not names.get(number, "").startswith(_LOADING):
+                recording.profiler_times.add(start, end)
+
     def read_window(self, recording: Recording) -> None:
-        """Take from when to when the processes that called CUDA were seen to run."""
-        processes = {thread >> _THREAD_BITS for thread in self.calling_threads()}
+        """Take from when to when the processes that called CUDA were seen to run.
+
+        Until when is for the threads that call it and the first of a process to say: others wait for its end.
+        """
+        threads = self.calling_threads()
+        processes = {thread >> _THREAD_BITS for thread in threads}
         if not processes:
             return
-        listed = ", ".join(map(str, sorted(processes)[:_MOST_PROCESSES]))
-        where = f"{_USABLE} AND typeof(globalTid) = 'integer' AND globalTid >> {_THREAD_BITS} IN ({listed})"
-        seen = [
-            times
-            for table in (SYSTEM_CALLS, RANGES)
-            if {"start", "end", "globalTid"} <= self.columns.get(table, set())
-            for times in self.database.execute(
-                f"SELECT min(start), max(end) FROM {table} WHERE {where}"
-            )
-            if times[0] is not None
-        ]
-        recording.began_ns = min((begin for begin, _ in seen), default=None)
-        recording.over_ns = max((end for _, end in seen), default=None)
+        mains = {process << _THREAD_BITS | process & _PROCESS for process in processes}
+        for table in (SYSTEM_CALLS, RANGES):
+            if not {"start", "end", "globalTid"} <= self.columns.get(table, set()):
+                continue
+            for thread, begin, end in self.database.execute(
+                f"SELECT globalTid, min(start), max(end) FROM {table} WHERE {_USABLE} GROUP BY globalTid"
+            ):
+                if not isinstance(thread, int) or thread >> _THREAD_BITS not in processes:
+                    continue
+                recording.began_ns = min(
+                    begin, begin if recording.began_ns is None else recording.began_ns
+                )
+                if thread in threads or thread in mains:
+                    recording.over_ns = max(
+                        end, end if recording.over_ns is None else recording.over_ns
+                    )
 
     def read_first_launches(self, recording: Recording) -> None:
         """Take when the call came back that launched the first kernel of each GPU."""

@@ -117,7 +117,8 @@ def outside_of(
             after += sum(max(0, end - max(start, ended)) for start, end in block)
     began = first if recording.began_ns is None else min(first, recording.began_ns)
     over = last if recording.over_ns is None else max(last, recording.over_ns)
-    silent_before, silent_after = first - began, over - last
+    silent_before = first - began - _held_up(recording, (began, first))
+    silent_after = over - last - _held_up(recording, (last, over))
     if first == begun and last == ended:
         return Outside(silent_before_ns=silent_before, silent_after_ns=silent_after)
     until, queued = begun, 0
@@ -144,6 +145,11 @@ def outside_of(
         culprit=culprit,
         starts=culprit is not None and _starts(culprit, (first, until), kernels, events),
     )
+
+
+def _held_up(recording: Recording, window: Interval) -> int:
+    """Return the nanoseconds of *window* in which the profiler held the host up."""
+    return length(Cover([recording.profiler_times], clip=window))
 
 
 def _spent_once(

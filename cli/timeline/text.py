@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.run_limit import RunLimiter
 from gpuadvise.advisor.timelines.steps import PARTS, Steps, StepSource
 from gpuadvise.advisor.timelines.what_if import Change, WhatIf
 from gpuadvise.cli.blocks import (
@@ -167,6 +168,13 @@ def time_spent(case: TimelineCase) -> str:
     most = max(parts, key=parts.__getitem__)
     verb = "the GPU is idle" if most == "idle" else f"are {most}"
     spent = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
+    limit = case.limit
+    if limit and limit.limiter is RunLimiter.START_UP and limit.seconds > line.span_seconds:
+        call = f", {inert(limit.subject)} more than anything else" if limit.subject else ""
+        spent = (
+            f"{show_share(limit.share)} of {show_seconds(case.run.recorded_seconds)} recorded go to what a program does "
+            f"once{call}. Then {spent}"
+        )
     if case.run.kernels and case.run.too_short:
         spent += " Too little ran to judge a run by: record more of it."
     if case.run.lost_launches:
