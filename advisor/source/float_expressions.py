@@ -6,11 +6,12 @@ import re
 from struct import pack, unpack
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.cuda_file import literal_type
 from gpuadvise.advisor.source.scopes import INTEGERS, UNKNOWN
 from gpuadvise.advisor.source.tree import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.tree import Node
@@ -40,21 +41,64 @@ def is_named_double(context: RuleContext, node: Node) -> bool:
     return context.file.variable(context.at(node), node, context.function) is None
 
 
+def is_double_literal(context: RuleContext, literal: Node) -> bool:
+    """Whether *literal* is a number that is written as a double."""
+    words = context.at(literal)
+    if ("." not in words and "e" not in words.lower()) or words[:2] in ("0x", "0X"):
+        return False
+    return literal_type(words) == "double"
+
+
+def written_once(context: RuleContext, nodes: Iterable[Node]) -> list[str]:
+    """Return the texts of *nodes*, each once."""
+    return list(dict.fromkeys(map(context.at, nodes)))
+
+
+def doubles_beside(context: RuleContext, literals: list[Node]) -> list[str]:
+    """Return the double literals, and the macros of some, of the expression of *literals* that meet no float but an integer."""
+    top = whole_expression(context, literals[0])
+    known = {literal.index for literal in literals}
+    inside = context.file.tree.inside
+    numbers = [node for node in inside(top, "number_literal") if is_double_literal(context, node)]
+    named = [node for node in inside(top, "identifier") if is_named_double(context, node)]
+    beside = (node for node in (*numbers, *named) if node.index not in known)
+    return written_once(context, (node for node in beside if _meets_integer(context, node)))
+
+
+def _meets_integer(context: RuleContext, node: Node) -> bool:
+    node = _around(node)
+    above = node.parent
+    if above is None or above.kind != "binary_expression" or len(above.children) != 2:
+        return False
+    partner = above.children[1] if above.children[0] is node else above.children[0]
+    return context.type_of(partner) in INTEGERS
+
+
 def named_doubles(context: RuleContext) -> Iterator[Node]:
     """Yield the first use of each macro that makes an expression of floats one of doubles, where no literal in it does."""
     seen: set[str] = set()
     for name in context.function.nodes("identifier"):
         if context.at(name) in seen or not is_named_double(context, name):
             continue
+        if not widens_floats(context, name):
+            continue
         top = whole_expression(context, name)
-        if not mixes_float(context, top, name) or not ends_as_float(context, top):
-            continue
         literals = context.file.tree.inside(top, "number_literal")
-        if any(context.type_of(literal) == "double" for literal in literals):
-            continue
-        if not folds_to_float(context, top, name):
+        if not any(context.type_of(literal) == "double" for literal in literals):
             seen.add(context.at(name))
             yield name
+
+
+def widens_floats(context: RuleContext, literal: Node) -> bool:
+    """Whether *literal*, or a macro, is a double that makes an expression of floats, which becomes one, compute with doubles."""
+    if literal.kind == "number_literal" and not is_double_literal(context, literal):
+        return False
+    top = whole_expression(context, literal)
+    return (
+        mixes_float(context, top, literal)
+        and ends_as_float(context, top)
+        and not folds_to_float(context, top, literal)
+    )
 
 
 def _digits(context: RuleContext, literal: Node) -> str:

@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.source.cuda_file import literal_type
 from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.float_expressions import (
+    doubles_beside,
     ends_as_float,
-    folds_to_float,
     generic_types,
     integers_divided_as_doubles,
-    mixes_float,
     named_doubles,
     whole_expression,
+    widens_floats,
+    written_once,
 )
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.rule_context import RuleContext
     from gpuadvise.advisor.source.scopes import Variable
+    from gpuadvise.advisor.source.tree import Node
 
 _POINT = re.compile(rb"\.(?:(?<=\d\.)\d*|\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _EXPONENT = re.compile(rb"[eE](?<=\d[eE])[+-]?\d+(?![\w.])")
@@ -72,40 +73,42 @@ def _literals(context: RuleContext, known: set[int]) -> Iterator[Diagnostic]:
     """
     generic = and_list(sorted(context.file.as_float))
     reported: set[bool] = set()
+    by_expression: dict[int, list[Node]] = {}
     for literal in context.function.nodes("number_literal"):
         words = context.at(literal)
-        if ("." not in words and "e" not in words.lower()) or words[:2] in ("0x", "0X"):
+        if literal.index in known or not widens_floats(context, literal):
             continue
-        if literal_type(words) != "double" or literal.index in known:
-            continue
-        top = whole_expression(context, literal)
-        if (
-            mixes_float(context, top, literal)
-            and ends_as_float(context, top)
-            and not folds_to_float(context, top, literal)
-        ):
-            if generic:
-                in_loop = context.loop_around(literal) is not None
-                if in_loop in reported:
-                    continue
-                reported.add(in_loop)
-                yield context.diagnostic(
-                    "implicit-double", literal,
-                    f"Where {generic} is float, {words} makes the compiler convert and compute in double precision.",
-                    f"Write {words}f, which a double takes just as well where it holds the number exactly, or convert it to {generic}.",
-                    minor=True,
-                )  # fmt: skip
-                continue
+        if not generic:
             known.add(literal.index)
-            edit = TextEdit(start=literal.end, end=literal.end, text="f")
+            top = whole_expression(context, literal)
+            by_expression.setdefault(top.index, []).append(literal)
+            continue
+        in_loop = context.loop_around(literal) is not None
+        if in_loop not in reported:
+            reported.add(in_loop)
             yield context.diagnostic(
-                "implicit-double",
-                literal,
-                f"A double in a float expression: {words} makes the compiler convert and compute in double precision.",
-                f"Write {words}f.",
-                edits=(edit,),
-                replacement=f"Write {words}f.",
-            )
+                "implicit-double", literal,
+                f"Where {generic} is float, {words} makes the compiler convert and compute in double precision.",
+                f"Write {words}f, which a double takes just as well where it holds the number exactly, or convert it to {generic}.",
+                minor=True,
+            )  # fmt: skip
+    for literals in by_expression.values():
+        yield _of_one_expression(context, literals)
+
+
+def _of_one_expression(context: RuleContext, literals: list[Node]) -> Diagnostic:
+    """Return what is said of the double *literals* beside floats of one expression, all of which must become floats."""
+    words, others = written_once(context, literals), doubles_beside(context, literals)
+    action = f"Write {and_list([f'{word}f' for word in words])}."
+    if others:
+        action = f"{action[:-1]}, and convert {and_list(others)} and the integer beside it to float: else all stays double."
+    return context.diagnostic(
+        "implicit-double", literals[0],
+        f"{'A double' if len(words) == 1 else 'Doubles'} in a float expression: {and_list(words)} {'makes' if len(words) == 1 else 'make'} "
+        "the compiler convert and compute in double precision.",
+        action, replacement=action, minor=bool(others),
+        edits=() if others else tuple(TextEdit(start=one.end, end=one.end, text="f") for one in literals),
+    )  # fmt: skip
 
 
 def _named(context: RuleContext) -> Iterator[Diagnostic]:

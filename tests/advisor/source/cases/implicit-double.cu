@@ -234,3 +234,6 @@ __global__ void converted_once(float *x) {
 __global__ void a_variable_of_that_name(float *x, float M_PI_2) {
   x[threadIdx.x] = M_PI_2 * x[threadIdx.x];
 }
+__global__ void beside_an_integer(float *x, int k) {
+  x[k] = 2.5 * x[k] + 1.5 * (k + 0.5) * x[k];  // expect: implicit-double
+}

@@ -39,7 +39,7 @@ __device__ float gelu_with_suffixes(float x) {
 __device__ float smooth(float edge, float x) {
   if (x < edge) return 0.0;
   float t = x - edge;
-  return t * t * (3.0 - 2.0 * t);  // expect: implicit-double  // expect: implicit-double
+  return t * t * (3.0 - 2.0 * t);  // expect: implicit-double
 }
 struct Particle { float x, y, vx, vy; };
 __global__ void step(Particle *p, float dt, int n) {
