@@ -36,7 +36,7 @@ from gpuadvise.cli.skill.command import WHEN
 from gpuadvise.cli.typer_private import completion_script
 from gpuadvise.rules.deciding import numbers_of
 from gpuadvise.rules.explanation import explain, needs_of
-from gpuadvise.rules.guide import RULES
+from gpuadvise.rules.guide import RULES, from_modules
 from gpuadvise.rules.guide.catalogue import catalogue_file
 from gpuadvise.rules.guide.device_state.xid_errors import ACTIONS
 from gpuadvise.rules.model import Priority, Topic
@@ -78,7 +78,7 @@ def pages() -> dict[str, str]:
 
 def main() -> None:
     """Write every page, and remove what is none."""
-    catalogue = catalogue_file()
+    catalogue = catalogue_file(from_modules())
     if catalogue != CATALOGUE.read_text(encoding="utf-8"):
         CATALOGUE.write_text(catalogue, encoding="utf-8", newline="\n")
         os.execv(sys.executable, [sys.executable, *sys.argv])  # this process has the old one

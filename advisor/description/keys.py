@@ -421,6 +421,7 @@ PASS_CHAIN = KeyTable(
         "longest": Key("longest_seconds", v.seconds),
         "one_shape": Key("one_shape", v.flag),
         "least": Key("least_seconds", v.seconds),
+        "ends": Key("ends_bytes", v.size),
     },
 )
 

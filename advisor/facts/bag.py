@@ -225,7 +225,7 @@ class Facts:
         read=keys.PASS_CHAIN,
         toml="""
         # Launches in a row that each pass once over arrays of one size; bytes and times of all, and of the largest.
-        pass_chain = { kernels = ["scale", "square", "step"], array = "64MB", bytes = "600MB", most_bytes = "256MB", time = "150us", longest = "60us", one_shape = true, least = "50us" }
+        pass_chain = { kernels = ["scale", "square", "step"], array = "64MB", bytes = "600MB", most_bytes = "256MB", time = "150us", longest = "60us", one_shape = true, least = "50us", ends = "128MB" }
         """,
     )
     faster_launches: tuple[OtherLaunch, ...] | None = fact(

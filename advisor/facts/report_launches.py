@@ -54,20 +54,16 @@ class PassChain:
     array_bytes: float | None = None
     one_shape: bool = False
     least_seconds: float | None = None  # for `most_bytes`, at the best rate of them
-
-    @property
-    def least_bytes(self) -> float:
-        """What one kernel for all of them moves at least: an array that it loads and one that it stores."""
-        return min(self.most_bytes, 2 * self.array_bytes) if self.array_bytes else self.most_bytes
+    ends_bytes: float | None = None  # that the first loads and the last stores
 
     @property
     def bound(self) -> float:
-        """How many times as fast as all of them one kernel may be that moves `least_bytes`."""
-        if not self.most_bytes:
+        """How many times as fast as all of them one kernel may be that loads what the first does and stores what the last does."""
+        left = self.ends_bytes or self.most_bytes
+        if not left:
             return max(self.seconds / (self.least_seconds or self.longest_seconds), 1.0)
-        left = self.least_bytes / self.most_bytes
-        by_time = self.seconds / (left * (self.least_seconds or self.longest_seconds))
-        return max(by_time, self.bytes / self.least_bytes)
+        seconds = (self.least_seconds or self.longest_seconds) * left / (self.most_bytes or left)
+        return max(self.seconds / seconds, self.bytes / left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

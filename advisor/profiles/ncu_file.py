@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.user_files import kept_pipes, opened
 from gpuadvise.advisor.compression.packed_file import UnpackingBounds, packing_of, unpacked
 from gpuadvise.advisor.errors import BadInput
+from gpuadvise.advisor.profiles.signatures import HINT, is_ncu_report
 from gpuadvise.advisor.prose import inert
 
 if TYPE_CHECKING:
@@ -20,18 +21,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.binaries.model import Damage, Kernel
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
-MAGIC = b"NVR\0"
-HINT = "Record it again: ncu --set full -o report ./app"
 _SNIFFED = 16
 # Reports of the library's kernels pack up to 133 to 1, launches of one kernel over and over better. What
 # comes through a pipe may be as large.
 BOUNDS = UnpackingBounds(freely=256 << 20, times=1_000, most=8 << 30)
 _PAGE_SNIFFED = 1 << 16
-
-
-def is_ncu_report(head: bytes) -> bool:
-    """Return whether a file that begins with *head* is a report."""
-    return head.startswith(MAGIC)
 
 
 def read_profiles(

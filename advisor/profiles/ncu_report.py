@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
-from gpuadvise.advisor.profiles.ncu_file import HINT, MAGIC
+from gpuadvise.advisor.profiles.signatures import HINT, MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -246,6 +246,7 @@ def _chained(links: list[KernelProfile]) -> PassChain | None:
         most_bytes=max(moved),
         seconds=sum(seconds),
         longest_seconds=max(seconds),
+        ends_bytes=_loaded(links[0]) + stored[-1] if stored[-1] is not None else None,
         one_shape=_of_one_shape(links),
         least_seconds=max(moved)
         * min(time / size for time, size in zip(seconds, moved, strict=True)),
@@ -254,9 +255,11 @@ def _chained(links: list[KernelProfile]) -> PassChain | None:
 
 def _moved(link: KernelProfile) -> float:
     stored = link.global_stores.bytes_used
-    if stored is None:
-        return link.dram_bytes or 0.0
-    return (link.global_loads.bytes_used or 0.0) + stored
+    return link.dram_bytes or 0.0 if stored is None else _loaded(link) + stored
+
+
+def _loaded(link: KernelProfile) -> float:
+    return link.global_loads.bytes_used or 0.0
 
 
 def _of_one_shape(links: list[KernelProfile]) -> bool:

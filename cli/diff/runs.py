@@ -83,7 +83,7 @@ def are_runs(old: str, new: str) -> bool:
 
 def _kind(path: str) -> str | None:
     from gpuadvise.advisor.compression.packed_file import first_bytes
-    from gpuadvise.advisor.profiles.ncu_file import is_ncu_report
+    from gpuadvise.advisor.profiles.signatures import is_ncu_report
 
     if is_timeline(path):
         return "timeline"

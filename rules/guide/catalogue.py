@@ -80,12 +80,9 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def catalogue_file() -> str:
-    """Return the text of ``catalogue.json``, a line for each rule, as the modules declare them."""
-    from gpuadvise.rules.guide import from_modules
-
+def catalogue_file(rules: Mapping[str, Rule]) -> str:
+    """Return the text of ``catalogue.json``, a line for each of *rules* by its module's name in the list."""
     lines = (
-        f"{json.dumps(module)}: {json.dumps(entry_of(rule))}"
-        for module, rule in from_modules().items()
+        f"{json.dumps(module)}: {json.dumps(entry_of(rule))}" for module, rule in rules.items()
     )
     return "{\n" + ",\n".join(lines) + "\n}\n"

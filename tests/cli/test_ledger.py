@@ -44,7 +44,7 @@ def test_a_report_with_its_source_names_kernel_gain_and_line(cli) -> None:
     rows = [line for line in ran.out.splitlines() if line.startswith("| ")]
     assert len(rows) == 4  # title, rule, two kernels
     assert "| memory | yes: uncoalesced-access |" in rows[2]
-    assert "1. uncoalesced-access (strided(…): about 6" in ran.out
+    assert "1. uncoalesced-access (strided(…): about 5.65x" in ran.out
     assert "kernels.cu:17: Declare" in ran.out
     assert all(len(re.findall(r"\w+|[^\w\s]", row)) <= 60 for row in rows)
 

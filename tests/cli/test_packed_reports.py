@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
-from gpuadvise.advisor.profiles.ncu_file import MAGIC
+from gpuadvise.advisor.profiles.signatures import MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -103,14 +103,18 @@ def _joined(chain: PassChain) -> Advice:
         evidence=(
             derived("launches in a row", len(chain.kernels), "launches"),
             profiled("bytes that they move", chain.bytes, "bytes"),
-            derived("bytes that one kernel moves at least", chain.least_bytes, "bytes"),
+            derived(
+                "bytes that one kernel moves at least",
+                chain.ends_bytes or chain.most_bytes,
+                "bytes",
+            ),
             profiled("time of all", chain.seconds, "s"),
             profiled("time of the longest", chain.longest_seconds, "s"),
         ),
         gain=Gain(
             kind=GainKind.CHAIN_TIME,
             upper_bound=chain.bound,
-            how="the larger of time of all / time for an array read and one written at the best rate, and bytes of all / those",
+            how="the larger of time of all / time for what the first reads and the last writes at the best rate, and bytes of all / those",
         ),
         priority=None if chain.one_shape or len(chain.kernels) >= LOUD_CHAIN else Priority.LOW,
     )

@@ -15,7 +15,6 @@ from report_file import ReportFile, message, rule, sized
 from gpuadvise.advisor.capability import Capability
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.kernel_profile import ProfilerRule
-from gpuadvise.advisor.profiles.ncu_file import is_ncu_report
 from gpuadvise.advisor.profiles.ncu_report import (
     ReportedCode,
     ReportedLaunch,
@@ -23,6 +22,7 @@ from gpuadvise.advisor.profiles.ncu_report import (
     ReportEntry,
     read_ncu_report,
 )
+from gpuadvise.advisor.profiles.signatures import is_ncu_report
 
 METRICS: dict[str, float | str] = {
     "gpu__time_duration.sum": 181_344,

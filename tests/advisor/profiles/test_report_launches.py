@@ -107,8 +107,9 @@ def test_passes_in_a_row_over_arrays_of_one_size_are_a_chain(of: int) -> None:
         longest_seconds=pytest.approx(80e-6),
         one_shape=True,
         least_seconds=pytest.approx(80e-6),
+        ends_bytes=3 * 64e6,
     )
-    assert found.bound == pytest.approx(3.0)
+    assert found.bound == pytest.approx(4.0)
 
 
 def test_a_sum_between_passes_belongs_to_them() -> None:
@@ -153,6 +154,19 @@ TORCH = (
     "void at::native::elementwise_kernel<128, 2, at::native::sub>(int, T3)",
     "void at::native::vectorized_elementwise_kernel<4, at::native::exp>(int, T3)",
 )
+
+
+def test_an_expression_has_one_operator_several_times_and_a_loop_all_of_them() -> None:
+    one, other = (TORCH[2].replace("exp", name) for name in ("mul", "tanh"))
+    names = (one, one, other, one, TORCH[2])
+    expression = chain(*(a_pass(at, name, 1) for at, name in enumerate(names)), of=2)
+    assert expression is not None
+    assert expression.kernels == names
+    assert expression.bound == pytest.approx(5.0)
+    for at in range(6):
+        rounds = chain(*(a_pass(at, name, 1) for at, name in enumerate(names[2:] * 2)), of=at)
+        assert rounds is not None
+        assert sorted(rounds.kernels) == sorted(names[2:])
 
 
 def test_operators_of_a_library_are_of_one_shape_by_their_templates() -> None:
