@@ -163,23 +163,10 @@ def chain_around(
                 break
             if not (_passes_like(profile, link) if size is None else _passes_over(link, size)):
                 break
-            own = library_of(link.kernel) is None
-            if own and any(link.kernel == other.kernel for other in links):
+            if any(link.kernel == other.kernel for other in links):
                 break  # the next round of a loop, or what another program does at once
             links.insert(0, link) if step < 0 else links.append(link)
-    return _chained(_one_round(links, profile))
-
-
-def _one_round(links: list[KernelProfile], profile: KernelProfile) -> list[KernelProfile]:
-    """Return those of *links* that one round of a loop launches, *profile* among them; all where nothing comes again.
-
-    Operators of a library share their kernels: an expression has one of them several times.
-    """
-    names = [link.kernel for link in links]
-    period = next((n for n in range(1, len(names)) if names[n:] == names[:-n]), len(names))
-    at = next(at for at, link in enumerate(links) if link is profile)
-    begin = min(at - at % period, len(links) - period)
-    return links[begin : begin + period]
+    return _chained(links)
 
 
 def _size_of_arrays(profile: KernelProfile) -> float | None:

@@ -47,6 +47,8 @@ BLIND = {
     ("eighth", "details.csv"): 0.81,
     ("ninth", "raw.csv"): 0.88,
     ("ninth", "details.csv"): 0.82,
+    ("tenth", "raw.csv"): 0.74,
+    ("tenth", "details.csv"): 0.71,
 }
 # Excellent launches that are not silent, where there are any: in the third and fifth a sparse product has two low remarks.
 NOISY = {
@@ -56,6 +58,8 @@ NOISY = {
     ("fifth", "details.csv"): 1,
     ("seventh", "raw.csv"): 1,
     ("seventh", "details.csv"): 2,
+    ("tenth", "raw.csv"): 2,
+    ("tenth", "details.csv"): 1,
 }
 
 

@@ -140,7 +140,7 @@ RULE = Rule(
         "In a report with all metrics a launch reads as many bytes of device memory (within 3 %, 8 MB or more) as the launch just "
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
         "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or three launches or more in a row load "
-        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel of somebody's own twice; low where they are three "
+        "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three "
         "that are not of one shape (grid and block; of PyTorch in each template). On a page that counts no requests: of one shape, with issue slots 50 % busy or less."
     ),
     citations=guide("10.2.1", "9.2.1"),

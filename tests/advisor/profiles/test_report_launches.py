@@ -156,19 +156,6 @@ TORCH = (
 )
 
 
-def test_an_expression_has_one_operator_several_times_and_a_loop_all_of_them() -> None:
-    one, other = (TORCH[2].replace("exp", name) for name in ("mul", "tanh"))
-    names = (one, one, other, one, TORCH[2])
-    expression = chain(*(a_pass(at, name, 1) for at, name in enumerate(names)), of=2)
-    assert expression is not None
-    assert expression.kernels == names
-    assert expression.bound == pytest.approx(5.0)
-    for at in range(6):
-        rounds = chain(*(a_pass(at, name, 1) for at, name in enumerate(names[2:] * 2)), of=at)
-        assert rounds is not None
-        assert sorted(rounds.kernels) == sorted(names[2:])
-
-
 def test_operators_of_a_library_are_of_one_shape_by_their_templates() -> None:
     launches = [a_pass(0, TORCH[0], 1, stores=0.001, grid=(512, 1, 1))]
     # A value per row comes beside the array.
