@@ -125,6 +125,8 @@ def _carried(module: PythonModule, loop: ast.For | ast.While) -> set[str]:
             if any(of == name and (not index or at != index) for of, at in read)
         }
         bound |= {name for name, index in stored if not index}
+        if isinstance(statement, ast.Assign):  # what it binds is of this round, computed or not
+            bound |= {name for name, index in _filled(statement.targets) if not index}
     return carried
 
 
