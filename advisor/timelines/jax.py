@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 _GPU = re.compile(r"/device:GPU:(\d{1,3})")
 _STREAM = re.compile(r"Stream #(\d{1,9})")
-_CALL = re.compile(r"(cuda|cu|hip)[A-Z]\w{2,60}$")
+_CALL = re.compile(
+    r"((?:cuda|cu|hip)[A-Z]\w{2,60})(?: \(\w{1,60}:\d{1,20}\))?$"
+)  # cuGraphLaunch (CudaGraph:2)
 # Launches on an AMD GPU: newer versions of XLA name their memory so.
 _AMD_KERNEL = re.compile(r" private_mem:\d+ group_mem:\d+")
 _KERNEL = re.compile(
@@ -111,8 +113,8 @@ def _add(
     if not isinstance(name, str):
         return
     if gpu is None:
-        if _CALL.match(name):
-            recording.call(name).add(*_interval(event))
+        if call := _CALL.match(name):
+            recording.call(call[1]).add(*_interval(event))
             recording.host_events.called_from((pid, event.get("tid")))
         elif _is_launch(event.get("args")):
             recording.call(_LAUNCH).add(*_interval(event))

@@ -171,8 +171,9 @@ def time_spent(case: TimelineCase) -> str:
     limit = case.limit
     if limit and limit.limiter is RunLimiter.START_UP and limit.seconds > line.span_seconds:
         call = f", {inert(limit.subject)} more than anything else" if limit.subject else ""
+        once, recorded = case.run.one_time_seconds, case.run.recorded_seconds
         spent = (
-            f"{show_share(limit.share)} of {show_seconds(case.run.recorded_seconds)} recorded go to what a program does "
+            f"{show_share(once / recorded)} of {show_seconds(recorded)} recorded go to what a program does "
             f"once{call}. Then {spent}"
         )
     if case.run.kernels and case.run.too_short:

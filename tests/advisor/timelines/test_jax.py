@@ -55,6 +55,25 @@ def read(path: Path, events: list[dict[str, Any]]) -> Recording:
     return recording
 
 
+def test_a_graph_launched_by_its_number_is_no_lost_kernel(tmp_path: Path) -> None:
+    events = [*EVENTS[:3]]
+    launched = {"correlation_id": "1", "context_id": "$$1", "cuda_graph_id": "2"}
+    for at in range(3):
+        events.append(ran("cuGraphLaunch (CudaGraph:2)", 100 * at, 5, pid=9, tid=3, **launched))
+        events += [
+            ran("gemm", 100 * at + 10 * k, 5, kernel_details=DETAILS, cuda_graph_id="2")
+            for k in (1, 2)
+        ]
+    recording = read(tmp_path / "trace", events)
+    assert recording.calls["cuGraphLaunch"].kind is CallKind.GRAPH_LAUNCH
+    (line,) = timelines_of(recording)
+    assert (line.launches.graph_launches, line.launches.graph_kernels, line.launches.lost) == (
+        3,
+        6,
+        0,
+    )
+
+
 def test_where_the_time_went(tmp_path: Path) -> None:
     recording = read(tmp_path / "trace", EVENTS)
     assert recording.gpus[0].memset_bytes == 4
