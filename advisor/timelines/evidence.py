@@ -432,7 +432,7 @@ def _held_by(culprit: Culprit, cause: str, total_ns: int, culprit_ns: int) -> Id
         cause=cause,
         seconds=total_ns / _NS,
         culprit=culprit.name,
-        culprit_seconds=culprit_ns / _NS,
+        culprit_seconds=min(culprit_ns, total_ns) / _NS,  # parts of a gap have causes of their own
         file=culprit.file,
         line=culprit.line,
         function=culprit.function,
