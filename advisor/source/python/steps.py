@@ -460,6 +460,8 @@ _BATCHES = re.compile(
 
 def is_of_round(module: PythonModule, move: ast.Call) -> bool:
     """Whether *move* takes a part of what a loop of training runs over, or draws by ``next`` in each round."""
+    if module.loop_around(move) is None:
+        return False
     root: ast.expr = move.func
     while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
         root = root.func if isinstance(root, ast.Call) else root.value
