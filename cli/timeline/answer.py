@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.steps import Step, Steps
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
     from gpuadvise.advisor.timelines.what_if import WhatIf
-    from gpuadvise.cli.timeline.command import TimelineRequest
+    from gpuadvise.cli.timeline.request import TimelineRequest
 
 _NS = 1e9
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
-
 from gpuadvise.advisor.timelines.case import balance_of
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.engines import chosen_engine, with_lost
 from gpuadvise.cli.not_judged import NotJudged
-from gpuadvise.cli.options import EngineOptions, GpuOptions, Share, Text, Whole, pick
-from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.timeline.answer import answer
-from gpuadvise.cli.timeline.request import operators_of, parse_files, timelines_by, timelines_in
+from gpuadvise.cli.timeline.request import (
+    TimelineRequest,
+    operators_of,
+    parse_files,
+    timelines_by,
+    timelines_in,
+)
 
 EXAMPLES = """\
   gpuadvise timeline trace.json.gz
@@ -19,29 +21,6 @@ EXAMPLES = """\
   gpuadvise timeline traces/ --json      # a folder with a file for each rank
   gpuadvise timeline trace.json --get what_if.0.speedup
   gpuadvise timeline trace.json --plot timeline.svg"""
-
-
-class TimelineRequest(NamedTuple):
-    """The files, and the options about them."""
-
-    files: Annotated[
-        list[str],
-        argument(
-            "FILE...",
-            "Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
-        ),
-    ]
-    limit: Annotated[
-        Whole, pick("limit", "Most kernels to list; 0: all. Text lists 10, data all unless given.")
-    ] = None
-    operators: Annotated[bool, pick("operators")] = False
-    show: Annotated[bool, pick("show", "Draw when kernels and copies ran and the host waited.")] = (
-        False
-    )
-    plot: Annotated[Text, pick("plot")] = None
-    least_busy: Annotated[Share, pick("fail_under")] = None
-    gpu: GpuOptions = GpuOptions()
-    engine: EngineOptions = EngineOptions()
 
 
 def command(request: TimelineRequest) -> Answer:

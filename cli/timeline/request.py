@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from gpuadvise.advisor.backends.remote_files import located
 from gpuadvise.advisor.backends.user_files import is_file
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import inert
 from gpuadvise.advisor.timelines.signatures import SUFFIXES
+from gpuadvise.cli.options import EngineOptions, GpuOptions, Share, Text, Whole, pick
+from gpuadvise.cli.parameters import argument
 from gpuadvise.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -23,6 +25,29 @@ if TYPE_CHECKING:
     from gpuadvise.cli.not_judged import NotJudged
 
 STDIN = "-"
+
+
+class TimelineRequest(NamedTuple):
+    """The files, and the options about them."""
+
+    files: Annotated[
+        list[str],
+        argument(
+            "FILE...",
+            "Trace of PyTorch or JAX, SQLite export of Nsight Systems, or a folder; -: stdin.",
+        ),
+    ]
+    limit: Annotated[
+        Whole, pick("limit", "Most kernels to list; 0: all. Text lists 10, data all unless given.")
+    ] = None
+    operators: Annotated[bool, pick("operators")] = False
+    show: Annotated[bool, pick("show", "Draw when kernels and copies ran and the host waited.")] = (
+        False
+    )
+    plot: Annotated[Text, pick("plot")] = None
+    least_busy: Annotated[Share, pick("fail_under")] = None
+    gpu: GpuOptions = GpuOptions()
+    engine: EngineOptions = EngineOptions()
 
 
 def parse_files(files: list[str]) -> list[str]:

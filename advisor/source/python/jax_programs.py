@@ -26,7 +26,7 @@ _RENAMED = re.compile(r"(?:new|updated|next)_(\w+)$|(\w+)_(?:new|updated|next)$"
 _READERS = frozenset(("float", "int", "bool", "jax.device_get", "numpy.asarray", "numpy.array"))
 
 
-class Compiled(NamedTuple):
+class JitFunction(NamedTuple):
     """A *function* that JAX compiles; *call* says how, where it is no bare decorator, and *place* stands there."""
 
     function: ast.FunctionDef
@@ -39,13 +39,13 @@ def uses_jax(module: PythonModule) -> bool:
     return any(name.split(".")[0] == "jax" for name in module.imports.values())
 
 
-def compiled_of(module: PythonModule) -> Sequence[Compiled]:
+def compiled_of(module: PythonModule) -> Sequence[JitFunction]:
     """Return the functions of the file that JAX compiles."""
     return module.found_once(_compiled_of)
 
 
-def _compiled_of(module: PythonModule) -> Sequence[Compiled]:
-    found: list[Compiled] = []
+def _compiled_of(module: PythonModule) -> Sequence[JitFunction]:
+    found: list[JitFunction] = []
     functions: dict[str, list[ast.FunctionDef]] = {}
     for function in module.of(ast.FunctionDef):
         functions.setdefault(function.name, []).append(function)
@@ -54,12 +54,12 @@ def _compiled_of(module: PythonModule) -> Sequence[Compiled]:
             if module.name_of(made if call is None else call.func) in _COMPILERS or (
                 call is not None and _is_partial(module, call)
             ):
-                found.append(Compiled(function, made, call))
+                found.append(JitFunction(function, made, call))
     for call in module.calls_of(*_COMPILERS):
         given = call.args[0] if call.args else None
         named = functions.get(getattr(given, "attr", getattr(given, "id", "")), [])
         if len(named) == 1:
-            found.append(Compiled(named[0], call, call))
+            found.append(JitFunction(named[0], call, call))
     return found
 
 
@@ -72,7 +72,7 @@ def _is_partial(module: PythonModule, call: ast.Call) -> bool:
     )
 
 
-def kept_states(module: PythonModule, compiled: Compiled) -> list[tuple[int, str]]:
+def kept_states(module: PythonModule, compiled: JitFunction) -> list[tuple[int, str]]:
     """Return the places and names of what a compiled step of training gets, gives back changed, and does not donate."""
     donated = _donated(compiled.call)
     if donated is None or not _updates(module, compiled.function):
@@ -91,7 +91,7 @@ def kept_states(module: PythonModule, compiled: Compiled) -> list[tuple[int, str
     ]
 
 
-def _is_bound(module: PythonModule, compiled: Compiled, name: str) -> bool:
+def _is_bound(module: PythonModule, compiled: JitFunction, name: str) -> bool:
     """Whether the body of the function gives *name* another value."""
     return any(
         isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
