@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.bag import OF_MACHINE
@@ -23,6 +23,7 @@ from gpuadvise.cli.blocks import Block, Heading, Line, Tone, left_out
 from gpuadvise.cli.devices import device_block, device_line
 from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
+from gpuadvise.cli.render import reviews
 from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.coverage import Coverage, coverage_of, nothing_found, wanted_profile
 from gpuadvise.rules.expectation import Expectation, at_length, exponents_of
@@ -144,10 +145,7 @@ def answer(
         not_evaluated=list(advised.coverage.lacking),
         blocks=lambda: tuple(blocks(advised)),
         notes=[*notes, *_counters_note(advised.reports)],
-        documents={
-            form: partial(_review, form, advised.rules, told_apart, source)
-            for form in ("sarif", "github", "gitlab")
-        },
+        documents=reviews.documents(lambda: told_apart, advised.rules, source),
         failed=met_note(advised.findings, limit),
         exit=exit_code(
             advised.failures,
@@ -156,18 +154,6 @@ def answer(
             damaged=bool(advised.damage or (limit is not None and lacks_evidence)),
         ),
     )
-
-
-def _review(
-    form: str, rules: Sequence[Rule], findings: Sequence[dict[str, Any]], source: str | None
-) -> str:
-    """Return *findings* in one of the forms of code reviews, whose writers load when one is asked for."""
-    from gpuadvise.cli.render import github, gitlab, sarif
-
-    if form == "sarif":
-        return sarif.render(rules, findings, source)
-    render = github.render if form == "github" else gitlab.render
-    return render(findings, source)
 
 
 def _told_once(
@@ -335,8 +321,8 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         "file": finding.file,
         "line": place and place.line,
         "section": rule.citations[0].section,
-        "grid": shape.grid and _size(shape.grid),
-        "block": shape.block and _size(shape.block),
+        "grid": _size(shape.grid),
+        "block": _size(shape.block),
         "category": str(finding.category),
         "confidence": str(finding.confidence),
         "gain_expected": likely and likely.expected,

@@ -10,6 +10,7 @@ from gpuadvise.advisor.evidence.code import kernel_facts
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.cli.blocks import Block, Heading, Line, Tone
 from gpuadvise.cli.findings import finding_object
+from gpuadvise.cli.render import reviews
 from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.coverage import not_evaluated_objects
 from gpuadvise.rules.engine import run
@@ -52,13 +53,7 @@ class KernelAdvice:
 
     def documents(self) -> dict[str, Callable[[], str]]:
         """Return the findings as annotations, as SARIF and for GitLab, each with its file."""
-        from gpuadvise.cli.render import github, gitlab, sarif
-
-        return {
-            "github": lambda: github.render(self.about_code(), None),
-            "gitlab": lambda: gitlab.render(self.about_code(), None),
-            "sarif": lambda: sarif.render(_KERNEL_RULES, self.about_code(), None),
-        }
+        return reviews.documents(self.about_code, _KERNEL_RULES)
 
     def about_code(self) -> list[dict[str, Any]]:
         """Return the findings as JSON values, without advice on how to work."""

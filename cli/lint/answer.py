@@ -15,6 +15,7 @@ from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Drawing, Line, Tone
 from gpuadvise.cli.exits import Exit
+from gpuadvise.cli.render import reviews
 from gpuadvise.cli.schemas import columns_of
 from gpuadvise.rules.guide import rule_of
 from gpuadvise.rules.model import Confidence, Priority
@@ -41,8 +42,6 @@ def answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """Return the answer of ``lint``; findings stand in the order of files and lines."""
-    from gpuadvise.cli.render import github, gitlab
-
     seen = [d for source in read for d in source.linted.diagnostics]
     findings = [_finding(diagnostic) for diagnostic in seen]
     failed, code = verdict(read, seen, rules, left)
@@ -56,11 +55,7 @@ def answer(
         findings=findings,
         blocks=lambda: tuple(_blocks(read, seen, whole=not left)),
         notes=(*notes, *said(left)),
-        documents={
-            "sarif": lambda: _sarif(read),
-            "github": lambda: github.render(findings, None),
-            "gitlab": lambda: gitlab.render(findings, None),
-        },
+        documents=reviews.documents(lambda: findings) | {"sarif": lambda: _sarif(read)},
         failed=failed,
         exit=code,
         pictures=lambda: _pictures(seen),
