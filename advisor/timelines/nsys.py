@@ -104,7 +104,6 @@ _USABLE = (
 )
 _LARGEST_VALUE = 1 << 20
 _BY_DRIVER = ("ioctl",)  # calls of the system that CUDA's driver makes inside of its own
-_LOADING = "dlopen("
 _THREAD_BITS = 24
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
@@ -564,12 +563,13 @@ class _Export:
         """Take when the profiler held up the threads that called CUDA; libraries are loaded by the program itself."""
         if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(OVERHEAD, set()):
             return
+        where = _USABLE
+        if {"id", "value"} <= self.columns.get("StringIds", set()):
+            loading = "SELECT id FROM StringIds WHERE value LIKE 'dlopen(%'"
+            where += f" AND nameId NOT IN ({loading})"
         threads = self.calling_threads()
-        seen = self.rows(OVERHEAD, ("start", "end", "globalTid", "nameId"), _USABLE)
-        rows = [row for row in seen if row[2] in threads]
-        names = self.names(row[3] for row in rows)
-        for start, end, _, number in rows:
-            if not names.get(number, "").startswith(_LOADING):
+        for start, end, thread in self.rows(OVERHEAD, ("start", "end", "globalTid"), where):
+            if thread in threads:
                 recording.profiler_times.add(start, end)
 
     def read_window(self, recording: Recording) -> None:
@@ -581,22 +581,20 @@ class _Export:
         processes = {thread >> _THREAD_BITS for thread in threads}
         if not processes:
             return
-        mains = {process << _THREAD_BITS | process & _PROCESS for process in processes}
+        tell_end = threads | {process << _THREAD_BITS | process & _PROCESS for process in processes}
+        began, over = [], []
         for table in (SYSTEM_CALLS, RANGES):
             if not {"start", "end", "globalTid"} <= self.columns.get(table, set()):
                 continue
-            for thread, begin, end in self.database.execute(
-                f"SELECT globalTid, min(start), max(end) FROM {table} WHERE {_USABLE} GROUP BY globalTid"
-            ):
-                if not isinstance(thread, int) or thread >> _THREAD_BITS not in processes:
-                    continue
-                recording.began_ns = min(
-                    begin, begin if recording.began_ns is None else recording.began_ns
-                )
-                if thread in threads or thread in mains:
-                    recording.over_ns = max(
-                        end, end if recording.over_ns is None else recording.over_ns
-                    )
+            by_thread = (
+                f"SELECT globalTid, min(start), max(end) FROM {table} WHERE {_USABLE} GROUP BY 1"
+            )
+            for thread, begin, end in self.database.execute(by_thread):
+                if isinstance(thread, int) and thread >> _THREAD_BITS in processes:
+                    began.append(begin)
+                    over += [end] if thread in tell_end else []
+        recording.began_ns = min(began, default=None)
+        recording.over_ns = max(over, default=None)
 
     def read_first_launches(self, recording: Recording) -> None:
         """Take when the call came back that launched the first kernel of each GPU."""

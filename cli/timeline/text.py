@@ -168,10 +168,10 @@ def time_spent(case: TimelineCase) -> str:
     most = max(parts, key=parts.__getitem__)
     verb = "the GPU is idle" if most == "idle" else f"are {most}"
     spent = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
-    limit = case.limit
-    if limit and limit.limiter is RunLimiter.START_UP and limit.seconds > line.span_seconds:
+    limit, once = case.limit, case.run.one_time_seconds
+    if limit and limit.limiter is RunLimiter.START_UP and once > line.span_seconds:
         call = f", {inert(limit.subject)} more than anything else" if limit.subject else ""
-        once, recorded = case.run.one_time_seconds, case.run.recorded_seconds
+        recorded = case.run.recorded_seconds
         spent = (
             f"{show_share(once / recorded)} of {show_seconds(recorded)} recorded go to what a program does "
             f"once{call}. Then {spent}"

@@ -816,3 +816,13 @@ def test_start_up_is_said_and_left_out(cli, tmp_path: Path) -> None:
     account = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]["account"]
     assert account["start_up_seconds"] == pytest.approx(1.999)
     assert account["steady_seconds"] == pytest.approx(0.002)
+
+
+def test_a_start_that_takes_longest_is_said_first(cli, tmp_path: Path) -> None:
+    events = [traces.event("cuda_runtime", "cudaMalloc", 0, 190_000, {})]
+    events += [traces.kernel(195_000 + 2_000 * at, 1_900, "add") for at in range(3)]
+    (tmp_path / "t.json").write_text(traces.kineto(events))
+    said = cli("timeline", str(tmp_path / "t.json")).out.splitlines()[0]
+    assert said.startswith(
+        "94.6 % of 200.9 ms recorded go to what a program does once, cudaMalloc more than anything else. Then "
+    )

@@ -246,6 +246,37 @@ def test_a_program_is_seen_before_its_first_call(
     assert limit.limiter is limiter
 
 
+def test_what_the_profiler_takes_and_threads_that_wait_are_not_the_program(tmp_path: Path) -> None:
+    """The profiler starts for 6 of the 10 s before the first call; another thread waits long after the last."""
+    ms = 1_000_000
+    kernel = exports.ROWS["CUPTI_ACTIVITY_KIND_KERNEL"][0]
+    main, idle = 5 << 24 | 5, 5 << 24 | 7
+    rows: dict[str, list[tuple[object, ...]]] = {
+        "CUPTI_ACTIVITY_KIND_RUNTIME": [(10_000 * ms, 10_001 * ms, main, 1, 2, 0)],
+        "CUPTI_ACTIVITY_KIND_KERNEL": [(10_002 * ms, 11_002 * ms, *kernel[2:])],
+        "CUPTI_ACTIVITY_KIND_MEMCPY": [],
+        "CUPTI_ACTIVITY_KIND_MEMSET": [],
+        "StringIds": [
+            (1, "add"), (2, "cudaLaunchKernel_v7000"), (3, "read"),
+            (4, "CUDA profiling initialization"), (5, "dlopen(libmine.so)"),
+        ],
+    }  # fmt: skip
+    path = exports.export(tmp_path / "report.sqlite", rows=rows)
+    calls = [(0, 1, main, 3), (11_010, 11_012, main, 3), (1, 20_000, idle, 3)]
+    taken = [(2_000, 8_000, main, 4), (8_000, 9_000, main, 5), (0, 10_000, idle, 4)]
+    with sqlite3.connect(path) as database:
+        for table, events in (("OSRT_API", calls), ("PROFILER_OVERHEAD", taken)):
+            database.execute(f"CREATE TABLE {table} (start, end, globalTid, nameId)")
+            for start, end, thread, name in events:
+                event = (start * ms, end * ms, thread, name)
+                database.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", event)
+    database.close()
+    (recording,) = read_recordings(str(path))
+    (line,) = timelines_of(recording)
+    assert line.outside.silent_before_ns == 4_000 * ms
+    assert line.outside.silent_after_ns == 10 * ms
+
+
 @pytest.mark.parametrize(
     ("name", "kernel", "once"),
     [
