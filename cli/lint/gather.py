@@ -222,9 +222,9 @@ def _below(folder: str, rules: FileRules, left: list[NotJudged], notes: list[str
 
 def _leads_below(path: str, folder: str) -> bool:
     """Whether *path* is a link to another file below *folder*, which is read at its own place."""
-    if not os.path.islink(path):
+    if not os.path.islink(path) or not os.path.isfile(path):  # else reading it says what is wrong
         return False
-    return Path(path).resolve().is_relative_to(Path(folder).resolve())
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _is_source(path: str) -> bool:

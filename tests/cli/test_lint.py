@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -17,9 +17,6 @@ from sarif_pydantic import Sarif
 from gpuadvise.cli.schema import bundled
 from gpuadvise.rules.guide import RULES, rule_of
 from gpuadvise.rules.source import CHECKED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VALID = Draft202012Validator(json.loads(bundled("lint"))).validate
 KERNEL = """\
@@ -776,6 +773,10 @@ def test_a_file_that_links_lead_to_is_read_once(cli, tmp_path: Path) -> None:
     (tmp_path / "other.cu").write_text(code)
     (tmp_path / "project" / "binding" / "core.cu").symlink_to("../core.cu")
     (tmp_path / "project" / "binding" / "other.cu").symlink_to(tmp_path / "other.cu")
-    found = json.loads(cli("lint", str(tmp_path / "project"), "--json").out)["findings"]
+    (tmp_path / "project" / "loop.cu").symlink_to("loop.cu")
+    (tmp_path / "project" / "nothing.cu").symlink_to("gone.cu")
+    answered = json.loads(cli("lint", str(tmp_path / "project"), "--json").out)
+    found, left = answered["findings"], answered["result"]["not_judged"]
+    assert [Path(file["path"]).name for file in left] == ["loop.cu", "nothing.cu"]
     files = [os.path.relpath(finding["location"]["file"], tmp_path) for finding in found]
     assert sorted(files) == ["project/binding/other.cu", "project/core.cu"]
