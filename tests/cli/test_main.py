@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from gpuadvise.cli import main
+
+PROGRAM = "from gpuadvise.cli.main import program; "
 
 
 def test_no_arguments_show_the_help(cli) -> None:
@@ -118,3 +121,56 @@ def test_a_name_that_is_too_long_is_bad_input(cli, command: str) -> None:
     assert ran.code == 2
     assert "please report" not in ran.err
     assert len(ran.err) < 400
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--version",
+        "occupancy --regs 32 --block 256 --gpu h100 --format json",
+        "occupancy --regs 32 --block 256 --gpu h100 --fail-under 101%",
+        "occupancy --regs -1",
+        "bandwidth --read 1GB --write 1GB --time 1ms --gpu h100",
+    ],
+)
+def test_the_console_script_says_and_returns_what_the_module_does(line: str) -> None:
+    script, module = (
+        subprocess.run([sys.executable, *start, *line.split()], capture_output=True)
+        for start in (["-c", f"{PROGRAM}program()"], ["-m", "gpuadvise"])
+    )
+    assert (script.returncode, script.stdout, script.stderr) == (
+        module.returncode, module.stdout, module.stderr,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("import atexit; atexit.register(print, 'last words')", "last words"),
+        (
+            "import threading, time;"
+            "threading.Thread(target=lambda: (time.sleep(0.5), print('late'))).start()",
+            "late",
+        ),
+    ],
+)
+def test_the_end_of_the_console_script_waits_for_what_is_left_to_do(before: str, said: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{before}; {PROGRAM}program()", "--version"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert ran.returncode == 0
+    assert ran.stdout.splitlines()[1:] == [said]
+
+
+def _unread(*start: str) -> tuple[int, bytes]:
+    """Return the exit code and the errors of a program whose output nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    ran = subprocess.run([sys.executable, *start], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    return ran.returncode, ran.stderr
+
+
+def test_the_console_script_says_that_nobody_reads() -> None:
+    assert _unread("-c", f"{PROGRAM}program()", "--help") == _unread("-m", "gpuadvise", "--help")
