@@ -13,7 +13,6 @@ from gpuadvise.advisor.facts.library_kernels import base_name
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Confidence, Failed, GainKind, Location, Missing
-from gpuadvise.rules.after_repair import Repair, next_limit, together
 from gpuadvise.rules.expectation import OF_A_KERNEL, OTHER_RULES, expected_gain, in_run
 from gpuadvise.rules.model import Category, Kind, Priority
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.counters import CounterGroup
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.rules.advice import Outcome, Undecided
-    from gpuadvise.rules.after_repair import JointGain, NextLimit
+    from gpuadvise.rules.after_repair import JointGain, NextLimit, Repair
     from gpuadvise.rules.expectation import Expectation
     from gpuadvise.rules.model import Rule
 
@@ -322,6 +321,17 @@ class Report:
     @property
     def repairs(self) -> tuple[Repair, ...]:
         """What the loud findings on the kernel's own time ask for, the first to take first."""
+        asked = [
+            (finding, likely)
+            for finding in self.findings
+            if finding.priority is not Priority.LOW
+            and not finding.whole_run
+            and (likely := finding.expectation) is not None
+        ]
+        if not asked:
+            return ()
+        from gpuadvise.rules.after_repair import Repair  # only a counted kernel has any
+
         return tuple(
             Repair(
                 rule=finding.rule.id,
@@ -331,22 +341,26 @@ class Report:
                 relief=finding.advice.relief or {},
                 most=finding.bound,
             )
-            for finding in self.findings
-            if finding.priority is not Priority.LOW
-            and not finding.whole_run
-            and (likely := finding.expectation) is not None
+            for finding, likely in asked
         )
 
     @property
     def next_limit(self) -> NextLimit | None:
         """What limits the kernel after the first of its repairs; None without one, or without its units."""
-        repairs = self.repairs
-        return next_limit(repairs[0], self.units) if repairs else None
+        if not (repairs := self.repairs):
+            return None
+        from gpuadvise.rules.after_repair import next_limit
+
+        return next_limit(repairs[0], self.units)
 
     @property
     def together(self) -> JointGain | None:
         """What the loud findings on the kernel's own time win together; None below two."""
-        return together(self.repairs, self.units)
+        if not (repairs := self.repairs):
+            return None
+        from gpuadvise.rules.after_repair import together
+
+        return together(repairs, self.units)
 
     @property
     def not_evaluated(self) -> tuple[tuple[Rule, tuple[Missing, ...]], ...]:
