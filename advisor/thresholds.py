@@ -6,9 +6,8 @@ and the documentation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import overload
+from typing import NamedTuple, overload
 
 
 class LaunchSet(StrEnum):
@@ -23,8 +22,7 @@ class LaunchSet(StrEnum):
     NINTH = "recorded launches and blind sets 2 to 9"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """What a deciding number is, in *unit*, with the document, measurement or judgement it comes from."""
 
     name: str
