@@ -136,7 +136,7 @@ FACT = (
         '    """Samples of one pass."""\n\n    count: int\n    seconds: float\n',
     ),
     (
-        "advisor/description/keys.py",
+        "advisor/description/program_keys.py",
         "",
         "\nSAMPLES = KeyTable(\n    app.Samples,\n"
         '    {"count": Key("count", COUNT), "time": Key("seconds", v.seconds)},\n)\n',
@@ -146,7 +146,7 @@ FACT = (
         "advisor/facts/bag.py",
         "class Facts:\n",
         '    samples: Samples | None = fact(\n        "Describe [kernel.samples].",\n'
-        "        read=keys.SAMPLES,\n"
+        '        read=LateTable("program_keys", "SAMPLES"),\n'
         """        toml='samples = { count = 10, time = "3us" }',\n    )\n""",
     ),
 )

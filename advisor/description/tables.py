@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import and_list, quoted
@@ -100,27 +101,36 @@ def _without_default(build: Callable[..., Any]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class LateTable:
+    """The *table* of a *module* of this folder, whose classes are made when a description has it.
+
+    Few descriptions have it, and all start.
+    """
+
+    module: str
+    table: str
+
+    def load(self) -> KeyTable:
+        """Return the table."""
+        module = import_module(f"gpuadvise.advisor.description.{self.module}")
+        return cast("KeyTable", getattr(module, self.table))
+
+    def value(self, raw: object, path: Path) -> Any:
+        """Return the value that *raw* describes; raises DescriptionFault."""
+        return self.load().value(raw, path)
+
+
+@dataclass(frozen=True, slots=True)
 class ListOf:
     """A list of tables, ``[[kernel.accesses]]``, each with the keys of *table*."""
 
-    table: KeyTable
+    table: KeyTable | LateTable
 
     def value(self, raw: object, path: Path) -> tuple[Any, ...]:
         """Return the values that *raw* describes; raises DescriptionFault."""
         if not isinstance(raw, list) or not raw:
             raise DescriptionFault(path, "A list of tables belongs here.")
         return tuple(self.table.value(item, (*path, i)) for i, item in enumerate(raw))
-
-
-@dataclass(frozen=True, slots=True)
-class LateTable:
-    """A table whose classes are made when a description has it: few have, and all start."""
-
-    load: Callable[[], KeyTable]
-
-    def value(self, raw: object, path: Path) -> Any:
-        """Return the value that *raw* describes; raises DescriptionFault."""
-        return self.load().value(raw, path)
 
 
 Table = KeyTable | ListOf | LateTable

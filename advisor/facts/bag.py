@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor import values
 from gpuadvise.advisor.description import keys
-from gpuadvise.advisor.description.tables import ListOf
+from gpuadvise.advisor.description.tables import LateTable, ListOf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -214,7 +214,7 @@ class Facts:
     )
     handover: Handover | None = fact(
         "Give a report with all metrics of launches in a row: `ncu --set full -o report ./app`, then --ncu report.ncu-rep, or its raw page as CSV.",
-        read=keys.HANDOVER,
+        read=LateTable("program_keys", "HANDOVER"),
         toml="""
         # What the launch just before it wrote and this one passes over; `times` in the report, one after the other.
         handover = { kernel = "gemm", bytes = "256MB", writes = "256MB", time = "120us", before_reads = "64MB", before_time = "400us", reads_beside = "4KiB", times = 12 }
@@ -222,7 +222,7 @@ class Facts:
     )
     pass_chain: PassChain | None = fact(
         "Give a report with all metrics of launches in a row: `ncu --set full -o report ./app`, then --ncu report.ncu-rep, or its raw page as CSV.",
-        read=keys.PASS_CHAIN,
+        read=LateTable("program_keys", "PASS_CHAIN"),
         toml="""
         # Launches in a row that each pass once over arrays of one size; bytes and times of all, and of the largest.
         pass_chain = { kernels = ["scale", "square", "step"], array = "64MB", bytes = "600MB", most_bytes = "256MB", time = "150us", longest = "60us", one_shape = true, least = "50us", ends = "128MB" }
@@ -230,7 +230,7 @@ class Facts:
     )
     faster_launches: tuple[OtherLaunch, ...] | None = fact(
         "Give a report that holds the same kernel in several block sizes or versions.",
-        read=ListOf(keys.OTHER_LAUNCH),
+        read=ListOf(LateTable("program_keys", "OTHER_LAUNCH")),
         toml="""
         # The same work, launched otherwise and done in less time, the fastest first.
         [[kernel.faster_launches]]
@@ -298,7 +298,7 @@ class Facts:
     )
     timeline: TracedRun | None = fact(
         "Give a recorded run: `gpuadvise advise trace.json.gz`, of PyTorch, JAX or Nsight Systems.",
-        read=keys.TIMELINE,
+        read=LateTable("program_keys", "TIMELINE"),
         toml="""
         # A recorded run as a whole; a timeline among the files of `advise` fills this.
         [kernel.timeline]
@@ -374,7 +374,7 @@ class Facts:
     )
     scaling: Scaling | None = fact(
         "Give the fractions: --parallel 0.9 --processors 132.",
-        read=keys.SCALING,
+        read=LateTable("program_keys", "SCALING"),
         toml="""
         # Amdahl and Gustafson.
         scaling = { parallel = 0.95, processors = 132, target = 10, grows = false }
@@ -382,7 +382,7 @@ class Facts:
     )
     offload: Offload | None = fact(
         "Give the times of both: --host-time 30ms --kernel-time 2ms --h2d 256MiB, or [kernel.offload] in the kernel description.",
-        read=keys.OFFLOAD,
+        read=LateTable("program_keys", "OFFLOAD"),
         toml="""
         # Is the GPU worth its transfers?
         offload = { host_time = "100ms", kernel_time = "2ms", transfer_time = "10ms", operations = 1_000_000, elements = 1_000_000 }
@@ -390,7 +390,7 @@ class Facts:
     )
     stages: tuple[Stage, ...] | None = fact(
         "List the pipeline's steps as [[kernel.stages]] in the kernel description.",
-        read=ListOf(keys.STAGE),
+        read=ListOf(LateTable("program_keys", "STAGE")),
         toml="""
         [[kernel.stages]]
         name = "filter"
@@ -443,26 +443,26 @@ class Facts:
     )
     reuse: Reuse | None = fact(
         "Describe [kernel.reuse] in the kernel description.",
-        read=keys.REUSE,
+        read=LateTable("program_keys", "REUSE"),
         toml='reuse = { factor = 8, tile = "8KiB", bytes = "1GiB", staged = false }',
     )
     hot_region: HotRegion | None = fact(
         "Describe [kernel.hot_region] in the kernel description.",
-        read=keys.HOT_REGION,
+        read=LateTable("program_keys", "HOT_REGION"),
         toml="""
         hot_region = { bytes = "30MiB", passes = 10, pinned = false, streamed = "1GiB" }
         """,
     )
     tile: Tile | None = fact(
         "Describe [kernel.tile] in the kernel description.",
-        read=keys.TILE,
+        read=LateTable("program_keys", "TILE"),
         toml="""
         tile = { bytes = "16KiB", element = 16, through = "registers", row_stride = 4096 }
         """,
     )
     ranks: RankWaits | None = fact(
         "Give a folder with a recorded run for each rank: `gpuadvise advise traces/`.",
-        read=keys.RANKS,
+        read=LateTable("program_keys", "RANKS"),
         toml="""
         # How ranks waited for each other in collectives, and all communication that no kernel hides;
         # a folder of their traces fills this.
@@ -471,22 +471,22 @@ class Facts:
     )
     allocations: Allocations | None = fact(
         "Describe [kernel.allocations] in the kernel description.",
-        read=keys.ALLOCATIONS,
+        read=LateTable("program_keys", "ALLOCATIONS"),
         toml="allocations = { per_iteration = 2, iterations = 1000, stream_ordered = true, pool_keeps_memory = false }",
     )
     managed: Managed | None = fact(
         "Describe [kernel.managed] in the kernel description.",
-        read=keys.MANAGED,
+        read=LateTable("program_keys", "MANAGED"),
         toml='managed = { bytes = "2GiB", prefetched = false, advised = false, taken_back = "0" }',
     )
     pinned: Pinned | None = fact(
         "Describe [kernel.pinned] in the kernel description.",
-        read=keys.PINNED,
+        read=LateTable("program_keys", "PINNED"),
         toml='pinned = { bytes = "1GiB", host_memory = "64GiB" }',
     )
     mapped: Mapped | None = fact(
         "Describe [kernel.mapped] in the kernel description.",
-        read=keys.MAPPED,
+        read=LateTable("program_keys", "MAPPED"),
         toml='mapped = { bytes = "1GiB", reads = 1 }',
     )
     compile_flags: tuple[str, ...] | None = fact(
@@ -554,7 +554,7 @@ class Facts:
     )
     profile: KernelProfile | None = fact(
         _PROFILE,
-        read=keys.PROFILE,
+        read=LateTable("measured_keys", "PROFILE"),
         toml="""
         # What a profiler measured; `--ncu report.ncu-rep` fills this from Nsight Compute.
         [kernel.profile]
@@ -616,7 +616,7 @@ class Facts:
     )
     telemetry: Telemetry | None = fact(
         _LIVE,
-        read=keys.TELEMETRY,
+        read=LateTable("measured_keys", "TELEMETRY"),
         toml="""
         # What NVML reports; `--device 0` and `--from SNAPSHOT` fill this from a machine.
         [kernel.telemetry]
@@ -661,7 +661,7 @@ class Facts:
     )
     topology: Topology | None = fact(
         _LIVE,
-        read=keys.TOPOLOGY,
+        read=LateTable("measured_keys", "TOPOLOGY"),
         toml="""
         # How the GPU is connected, as NVML tells it.
         [kernel.topology]

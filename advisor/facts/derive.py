@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpuadvise.advisor.facts.access import Space
-from gpuadvise.advisor.facts.application import Offload
 from gpuadvise.advisor.facts.bag import Facts, known_facts
 from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.facts.limiter import UnknownLimiter, limiter_of
@@ -167,6 +166,10 @@ def _of_profile(profile: KernelProfile) -> dict[str, Any]:
 def _offload(pipeline: Pipeline | None) -> dict[str, Any]:
     if pipeline is None or pipeline.untimed or pipeline.host_seconds is None:
         return {}
+    from gpuadvise.advisor.facts.application import (
+        Offload,  # few pipelines are compared with a host
+    )
+
     offload = Offload(
         host_seconds=pipeline.host_seconds,
         kernel_seconds=pipeline.kernel_seconds,

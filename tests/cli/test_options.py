@@ -9,7 +9,7 @@ import pytest
 
 from gpuadvise.advisor import values as v
 from gpuadvise.advisor.description.keys import LAUNCH
-from gpuadvise.advisor.description.tables import ListOf
+from gpuadvise.advisor.description.tables import LateTable, ListOf
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.bag import SUPPLY
 from gpuadvise.cli import options
@@ -25,7 +25,9 @@ def _key(path: tuple[str, ...]) -> object:
     if not table:
         return {**LAUNCH, **TABLES}[name]
     keys = TABLES[table[0]]
-    return (keys.table if isinstance(keys, ListOf) else keys).keys[name]  # type: ignore[union-attr]
+    table_of = keys.table if isinstance(keys, ListOf) else keys
+    loaded = table_of.load() if isinstance(table_of, LateTable) else table_of
+    return loaded.keys[name]  # type: ignore[union-attr]
 
 
 def _commands() -> list[str]:

@@ -27,8 +27,8 @@ def test_the_example_is_read_and_judged() -> None:
 def test_the_example_has_every_key() -> None:
     readers = [supply.read for supply in SUPPLY.values()]
     lists = [reader.table for reader in readers if isinstance(reader, ListOf)]
-    late = [reader.load() for reader in readers if isinstance(reader, LateTable)]
-    tables = [*lists, *late, *(reader for reader in readers if isinstance(reader, KeyTable))]
+    single = [reader for reader in readers if isinstance(reader, KeyTable | LateTable)]
+    tables = [it.load() if isinstance(it, LateTable) else it for it in (*lists, *single)]
     inner = {key for table in tables for key in table.keys}
     for key in (*KEYS, *inner):
         assert re.search(rf"\b{key}\b", EXAMPLE), key
