@@ -57,6 +57,8 @@ _AMD = re.compile(r"\s*(?:AMD|Radeon)\b", re.IGNORECASE)
 _OTHER_MAKERS = {"xpu": OF_INTEL, "hpu": OF_HABANA, "mtia": OF_MTIA, "npu": OF_ASCEND}
 _OTHER_CATEGORY = re.compile(rb'"cat"\s*:\s*"(xpu|hpu|mtia|npu)_')
 _OTHER_BACKEND = re.compile(r"(?:.*,)?(xpu|hpu|mtia|npu):")
+# The processes that torch.autograd.profiler names in what it exports.
+_OLD_PROFILER = re.compile(rb'"pid"\s*:\s*"(CPU|CUDA) functions"')
 _INTEL_QUEUES = ("sycl queue", "l0 queue")
 _COPY = re.compile(r"Memcpy (\w+) \((\w[\w ]*) -> (\w[\w ]*)\)")
 _PATHS = {
@@ -381,6 +383,12 @@ def _check_vendor(trace: ChromeTrace, recording: Recording) -> None:
         raise BadInput(OF_AMD)
     if not recording.gpus and (other := _other_maker(trace)):
         raise BadInput(other)
+    if not recording.gpus and any(map(_OLD_PROFILER.search, trace.edges)):
+        raise BadInput(
+            "The trace is of PyTorch's old profiler (torch.autograd.profiler), which records times of operators "
+            "and no kernels.",
+            hint="Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]).",
+        )
     if not recording.gpus:
         raise BadInput(
             "The trace holds no work of a GPU.",

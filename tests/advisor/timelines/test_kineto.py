@@ -324,6 +324,19 @@ def test_the_backend_names_the_maker_where_no_event_does(tmp_path: Path) -> None
         read(tmp_path / "file", text)
 
 
+def test_the_old_profiler_is_named(tmp_path: Path) -> None:
+    """It writes a bare list of operators, those on the GPU too, and no kernels."""
+    times = {"name": "aten::conv2d", "ph": "X", "ts": 1282.8, "dur": 95.0, "tid": 1, "args": {}}
+    to_gpu = {"name": "aten::conv2d", "ph": "s", "ts": 1282.8, "cat": "cpu_to_cuda", "id": 0}
+    events = [
+        dict(event, pid=f"{where} functions")
+        for where in ("CPU", "CUDA")
+        for event in (times, to_gpu)
+    ]
+    with pytest.raises(BadInput, match=r"torch\.autograd\.profiler"):
+        read(tmp_path / "file", json.dumps(events))
+
+
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
     import zlib
 
