@@ -20,6 +20,7 @@ class LaunchSet(StrEnum):
     SEVENTH = "recorded launches and blind sets 2 to 7"
     EIGHTH = "recorded launches and blind sets 2 to 8"
     NINTH = "recorded launches and blind sets 2 to 9"
+    TENTH = "recorded launches and blind sets 2 to 10"
 
 
 class Row(NamedTuple):

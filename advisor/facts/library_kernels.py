@@ -199,6 +199,11 @@ def is_library_product(name: str) -> bool:
     return bool(re.search(_LIBRARY_PRODUCT, name))
 
 
+def is_library_sum(name: str) -> bool:
+    """Return whether a kernel's name is that of a sum, or a maximum, of all of an array by CUB."""
+    return bool(re.search(r"\bDeviceReduce(?:SingleTile)?Kernel", name))
+
+
 def is_product(name: str) -> bool:
     """Return whether a kernel's name, anybody's, is that of a product of matrices or a convolution."""
     return is_library_product(name) or bool(re.search(_PRODUCT, base_name(name)))

@@ -53,7 +53,7 @@ class PassChain:
     longest_seconds: float  # of one of them
     array_bytes: float | None = None
     one_shape: bool = False
-    least_seconds: float | None = None  # for `most_bytes`, at the best rate of them
+    least_seconds: float | None = None  # for `most_bytes`, at the rate of device memory
     ends_bytes: float | None = None  # that the first loads and the last stores
 
     @property

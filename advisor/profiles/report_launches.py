@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import base_name, library_of
 from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch, PassChain
-from gpuadvise.advisor.profiles.passes import chain_around, handed_over
+from gpuadvise.advisor.profiles.pass_chains import chain_around
+from gpuadvise.advisor.profiles.passes import handed_over
 from gpuadvise.advisor.thresholds import number
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.library_kernels import is_library_product, library_of
+from gpuadvise.advisor.facts.library_kernels import is_library_product, is_library_sum, library_of
 from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.facts.workload import blocks_of
 from gpuadvise.advisor.prose import plural
@@ -67,11 +68,13 @@ def _held_between_launches(run: TracedRun, idle: float) -> IdleCause | None:
 
 def _fit_together(profile: KernelProfile, launches: int) -> bool:
     """Return whether short launches of few blocks, one after another, would all fit the device at once."""
+    kernel, seconds = profile.kernel, profile.seconds or math.inf
+    called = library_of(kernel) is None or is_library_product(kernel)
     return (
         launches >= AGAIN
         and 0 < launches * blocks_of(profile) <= (profile.sm_count or 0)
-        and STARTING <= (profile.seconds or 0.0) < SHORT
-        and (library_of(profile.kernel) is None or is_library_product(profile.kernel))
+        and seconds < SHORT
+        and (is_library_sum(kernel) or (called and seconds >= STARTING))
     )
 
 
@@ -112,10 +115,7 @@ def _at_once(profile: KernelProfile, blocks: int, sms: int) -> Gain:
 
 def _repeated(seconds: float, launches: int, seen: Callable[..., Evidence]) -> Advice:
     return Advice(
-        message=(
-            f"{launches:,} launches of {show_seconds(seconds)} each: a launch costs 2 to 3 us, as "
-            "much as the kernel itself."
-        ),
+        message=f"{launches:,} launches of {show_seconds(seconds)} each: a launch costs 2 to 3 us, as much as the kernel itself.",
         action=(
             f"Do the work of the {launches:,} launches in 1: a grid dimension more, or one kernel that "
             "does several steps. Where they must stay apart, record them once as a CUDA graph "
@@ -177,7 +177,7 @@ RULE = Rule(
     why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
     when=(
         "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
-        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's unless it is a product, is launched twice or more with so few blocks "
+        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's unless it is a product (or, below 20 us, a sum of CUB), is launched twice or more with so few blocks "
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
         "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "

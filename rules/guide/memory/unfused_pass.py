@@ -12,6 +12,7 @@ from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, unde
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.thresholds import STARTING
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -89,6 +90,7 @@ def check(
 
 def _joined(chain: PassChain) -> Advice:
     names = and_list(list(dict.fromkeys(quoted(base_name(kernel)) for kernel in chain.kernels)))
+    steps = len(set(chain.kernels)) == 1
     arrays = (
         f"arrays of {show_bytes(round(chain.array_bytes))}"
         if chain.array_bytes
@@ -99,7 +101,7 @@ def _joined(chain: PassChain) -> Advice:
             f"{plural(len(chain.kernels), 'launch', 'launches')} in a row ({names}) each pass once over {arrays} "
             f"and compute little: together {show_seconds(chain.seconds)}, the longest {show_seconds(chain.longest_seconds)}."
         ),
-        action=_JOIN,
+        action=_STEPS if steps else _JOIN,
         evidence=(
             derived("launches in a row", len(chain.kernels), "launches"),
             profiled("bytes that they move", chain.bytes, "bytes"),
@@ -111,15 +113,23 @@ def _joined(chain: PassChain) -> Advice:
             profiled("time of all", chain.seconds, "s"),
             profiled("time of the longest", chain.longest_seconds, "s"),
         ),
-        gain=Gain(
-            kind=GainKind.CHAIN_TIME,
-            upper_bound=chain.bound,
-            how="the larger of time of all / time for what the first reads and the last writes at the best rate, and bytes of all / those",
-        ),
+        gain=None if steps or chain.longest_seconds < STARTING else _gain(chain),
         priority=None if chain.one_shape or len(chain.kernels) >= LOUD_CHAIN else Priority.LOW,
     )
 
 
+def _gain(chain: PassChain) -> Gain:
+    return Gain(
+        kind=GainKind.CHAIN_TIME,
+        upper_bound=chain.bound,
+        how="the larger of time of all / time for what the first reads and the last writes at the best rate, and bytes of all / those",
+    )
+
+
+_STEPS = (
+    "If each goes on with what the one before stored, do several steps in one launch, in registers or shared memory as far as "
+    "a block holds what they exchange; a library has scans and sorts (CUB) and transforms (cuFFT) in few passes."
+)
 _JOIN = (
     "If they work on the same arrays, do all of it in one kernel while the values are in registers: torch.compile, jax.jit "
     "and cupy.fuse write it, and a library may have it (fused optimizers, softmax). It leaves out what they write for each other."
@@ -129,6 +139,19 @@ _FUSE = (
     "as one kernel for a chain of operations on elements (torch.compile, jax.jit, cupy.fuse), or let the launch before "
     "store that type or layout."
 )
+
+
+def _pair(**other: object) -> dict[str, object]:
+    pair = {
+        "bytes": "16MB",
+        "writes": "16MB",
+        "time": "10us",
+        "before_reads": "1GB",
+        "before_time": "100us",
+    }
+    return {"handover": {"kernel": "gemm", **pair, "times": 2, **other}}
+
+
 RULE = Rule(
     id="unfused-pass",
     title="Fuse the pass into the launch before",
@@ -139,7 +162,9 @@ RULE = Rule(
     when=(
         "In a report with all metrics a launch reads as many bytes of device memory (within 3 %, 8 MB or more) as the launch just "
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
-        "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or three launches or more in a row load "
+        "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or launches in a row: operators of PyTorch or "
+        "CuPy on as many elements each, of types that follow each other (a GELU or softmax at the end may be what replaces the others); a sum of each row and the pass that "
+        "loads a value per row beside its array; one kernel, a step or stage by its name, again and again; or three or more that load "
         "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three "
         "that are not of one shape (grid and block; of PyTorch in each template). On a page that counts no requests: of one shape, with issue slots 50 % busy or less."
     ),
@@ -147,51 +172,15 @@ RULE = Rule(
     check=check,
     either=("handover", "pass_chain", "profile"),
     examples=Examples(
-        fires={
-            "handover": {
-                "kernel": "gemm",
-                "bytes": "256MB",
-                "writes": "256MB",
-                "time": "120us",
-                "before_reads": "64MB",
-                "before_time": "400us",
-                "times": 12,
-            }
-        },
-        quiet={
-            "handover": {
-                "kernel": "gemm",
-                "bytes": "16MB",
-                "writes": "16MB",
-                "time": "10us",
-                "before_reads": "1GB",
-                "before_time": "400us",
-                "times": 12,
-            }
-        },
-        edges=(
-            {
-                "handover": {
-                    "kernel": "gemm",
-                    "bytes": "16MB",
-                    "writes": "16MB",
-                    "time": "11us",
-                    "before_reads": "1GB",
-                    "before_time": "100us",
-                    "times": 2,
-                }
-            },
-            {
-                "handover": {
-                    "kernel": "gemm",
-                    "bytes": "16MB",
-                    "writes": "16MB",
-                    "time": "9us",
-                    "before_reads": "1GB",
-                    "before_time": "100us",
-                    "times": 2,
-                }
-            },
+        fires=_pair(
+            bytes="256MB",
+            writes="256MB",
+            time="120us",
+            before_reads="64MB",
+            before_time="400us",
+            times=12,
         ),
+        quiet=_pair(before_time="400us", times=12),
+        edges=(_pair(time="11us"), _pair(time="9us")),
     ),
 )
