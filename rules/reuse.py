@@ -69,6 +69,13 @@ _PARTS_READ = number(
     "measured: 4.5 of neighbour lists, 16 to 1000 of products and filters along the wrong axis",
     LaunchSet.SEVENTH,
 )
+_SCATTERED = number(
+    2.0,
+    "bytes used of a sector by lanes that read anywhere",
+    "bytes",
+    "measured: 1.3 of rays through a map of bytes, 4 and more of products and filters along the wrong axis",
+    LaunchSet.TENTH,
+)
 _OFTEN = number(
     0.1,
     "loads of a window, beside busy issue slots",
@@ -190,7 +197,8 @@ def _by_loads(profile: KernelProfile, reads: float) -> bool:
     """
     held = (l1_hits(profile) or 0.0) >= FOUND
     used = profile.global_loads.used_bytes or 0.0
-    again = used >= (_WHOLE if held else _STRUCTURES) or (held and reads >= _PARTS_READ)
+    in_parts = held and reads >= _PARTS_READ and used >= _SCATTERED
+    again = used >= (_WHOLE if held else _STRUCTURES) or in_parts
     return again and not _staged(profile) and not _local(profile)
 
 

@@ -92,6 +92,34 @@ BESIDE_FLOATS = number(
     "measured: 1.1 to 1.6 in five kernels whose places are remainders; functions of floats show 2 or more",
     LaunchSet.NINTH,
 )
+AMONG_FLOATS = number(
+    3.4,
+    "floating-point instructions per special function, beside such quotients and products of integers",
+    "",
+    "measured: 2.7, 2.8 and 3.2 in three kernels whose places are quotients and remainders",
+    LaunchSet.TENTH,
+)
+OF_INTEGERS = number(
+    1.4,
+    "heavy half of the FMA pipe per share of the pipe, where products of integers outweigh those of floats",
+    "",
+    "measured: 1.45 to 2 in 25 kernels that divide, 0.8 to 1.2 in functions of floats",
+    LaunchSet.TENTH,
+)
+FILLED_BY_PRODUCTS = number(
+    0.85,
+    "heavy half of the FMA pipe beside divisions whose reciprocal is kept",
+    "share of what is issued",
+    "measured: 0.94 to 1.26 in five kernels whose special functions are 13 % to 20 % busy",
+    LaunchSet.TENTH,
+)
+DIVIDING_BY_PRODUCTS = number(
+    0.12,
+    "special functions beside so many products of integers",
+    "share of the pipe",
+    "measured: 0.125 with a divisor that stays, 0.18 with 64 bits",
+    LaunchSet.TENTH,
+)
 DIVIDING_MOST = number(
     0.4,
     "special functions beside such floats",
@@ -265,11 +293,14 @@ def divides(profile: KernelProfile) -> bool:
     lanes = profile.unpredicated_threads or WARP_SIZE
     floats = sum(profile.float_instructions.values()) / lanes
     corrected = lanes <= PREDICATED * (profile.active_threads or WARP_SIZE)
-    products = profile.pipes.get(Unit.FMA_HEAVY, 0.0) >= OF_64_BITS * functions
-    plain = functions >= DIVIDING_MOST or products
+    heavy = profile.pipes.get(Unit.FMA_HEAVY, 0.0)
+    plain = functions >= DIVIDING_MOST or heavy >= OF_64_BITS * functions
     most = BESIDE_FLOATS if corrected and plain else OF_FLOATS
+    if corrected and heavy >= OF_INTEGERS * profile.pipes.get(Unit.FMA, 1.0):
+        most = AMONG_FLOATS
+    filled = heavy >= FILLED_BY_PRODUCTS * (profile.issue_busy or 1.0)
     return (
-        functions >= DIVIDING
+        functions >= (DIVIDING_BY_PRODUCTS if filled else DIVIDING)
         and floats <= most * (profile.special_functions or 0.0)
         and profile.pipes.get(Unit.FMA, 0.0) >= MULTIPLYING * functions
         and profile.pipes.get(Unit.FMA_HEAVY, 1.0) >= MULTIPLYING_INTEGERS * functions

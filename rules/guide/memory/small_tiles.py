@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
+from gpuadvise.advisor.facts.limiter import NEARLY_BUSY, AtRoof, UnknownLimiter
 from gpuadvise.advisor.facts.shared_memory import busy_with_conflicts
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
@@ -131,7 +131,7 @@ def _read_again(profile: KernelProfile) -> Advice:
 def operands_anew(profile: KernelProfile, limiter: Limiter | None) -> float | None:
     """Return the passes of shared memory per operation on tensor cores where hardly an operand is used twice; else None."""
     counts = profile.tensor_operations
-    if not counts or not isinstance(limiter, AtRoof):
+    if not counts or not isinstance(limiter, AtRoof) or (profile.dram_busy or 0.0) >= NEARLY_BUSY:
         return None
     halves = sum(counts.get(kind) or 0.0 for kind in (NumberType.FP16, NumberType.BF16))
     others = sum(count or 0.0 for count in counts.values()) - halves
@@ -188,7 +188,7 @@ RULE = Rule(
     why="A tile twice as wide and as high computes four times as much with twice the operands.",
     when=(
         "L1 or L2 is at its roof, warps wait for loads 40 % of their time, L2 has 90 % of what they load and device memory "
-        "is idle; or L1 is, and products of halves on tensor cores load operands from shared memory for each instruction."
+        "is idle; or L1 is, device memory is less than 75 % busy, and products of halves on tensor cores load operands from shared memory for each instruction."
     ),
     citations=guide("10.2.3.2", "9.2.2.2"),
     silenced_by=("uncoalesced-access",),
