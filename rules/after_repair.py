@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Launches with two findings or more, none of which the fastest recorded version of the program shows.
-ALL_REPAIRS = GainExponents(low=0.37, median=0.8, high=0.93, repairs=75, programs=70)
+ALL_REPAIRS = GainExponents(low=0.33, median=0.77, high=0.95, repairs=80, programs=75)
 _NEARLY_AT_ROOF = number(
     0.9,
     "unit that will limit after a repair",

@@ -82,6 +82,8 @@ def weighed(advice: Advice, profile: KernelProfile | None, share: float | None) 
     per_request = WITH_SPILL if profile.spill_requests else WITH_ARRAY
     instructions = max(1 - per_request * share, profile.kept_instructions, _LEAST_LEFT)
     relief |= relieved(profile, 1 / instructions, *ISSUED)
+    if not profile.spill_requests:  # where an element lies is worked out for all lanes at once
+        relief |= relieved(profile, 1e6, Unit.UNIFORM)
     return replace(
         advice,
         relief=relief,

@@ -13,6 +13,8 @@ from gpuadvise.advisor.facts.library_kernels import base_name, library_of
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
+# Reports write `<(int)128, (int)2` where pages write `<128, 2`.
+_LITERAL = re.compile(r"\((?:unsigned )?(?:int|long|bool)\)(?=-?\d)")
 # `elementwise_kernel<threads, elements of a thread, ...>`, `vectorized_elementwise_kernel<words, ...>`.
 _TEMPLATE = re.compile(
     r"(?P<template>(?:vectorized_|unrolled_)?elementwise_kernel)<(?:\d+, (?P<each>\d+), )?"
@@ -85,6 +87,7 @@ def _of_cupy(name: str) -> Operator | None:
 
 
 def _of_pytorch(kernel: str) -> Operator | None:
+    kernel = _LITERAL.sub("", kernel)
     template = _TEMPLATE.search(kernel)
     if template is None or base_name(kernel) != template["template"]:
         return None
@@ -94,13 +97,16 @@ def _of_pytorch(kernel: str) -> Operator | None:
     name = " ".join(dict.fromkeys(names)) or kernel
     types = tuple(_TYPE.findall(_LAUNCHED.sub("", kernel)))
     each = template["each"]
+    per_thread = (int(each),) * 2 if each else _PER_THREAD.get(template["template"])
+    if per_thread is None:
+        return None
     return Operator(
         library="PyTorch",
         name=name,
         operands=() if _CASTS.search(kernel) else types,
         result=_result(name, types),
         composite=bool(_COMPOSITE.search(name)),
-        per_thread=(int(each),) * 2 if each else _PER_THREAD[template["template"]],
+        per_thread=per_thread,
     )
 
 

@@ -107,9 +107,10 @@ LINK = replace(
 
 
 def test_loads_that_neither_l2_nor_device_memory_serves_come_over_a_link() -> None:
-    found = findings(LINK)
-    assert "atomic-contention" not in found
-    assert "host's memory" in found["host-memory-reads"].advice.message
+    for launch in (LINK, replace(LINK, dram_busy=0.008)):  # of the other array
+        found = findings(launch)
+        assert "atomic-contention" not in found
+        assert "host's memory" in found["host-memory-reads"].advice.message
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,8 @@ def test_loads_that_neither_l2_nor_device_memory_serves_come_over_a_link() -> No
     [
         {"l2_hit_rate": 0.95},
         {"l2_hit_rate": None},
-        {"dram_busy": 0.001},
+        {"dram_busy": 0.01},
+        {"dram_busy": 0.001, "warp_latency": 3_900.0},
         {"seconds": 10e-6},
         {"warp_latency": 900.0},
         {"stalls": {"long_scoreboard": 0.8}},
@@ -242,8 +244,20 @@ def test_several_products_per_special_function_are_divisions_beside_floats() -> 
     assert priority(TAPS, "integer-division") == "medium"
     few = replace(TAPS, pipes={**TAPS.pipes, "fma_heavy": 0.38})
     assert "integer-division" not in findings(few)
-    more = replace(TAPS, float_instructions={"ffma": 75e6})
-    assert "integer-division" not in findings(more)
+    # More floats where products of integers keep the heavy half of the FMA pipe busier than the other.
+    more = replace(TAPS, float_instructions={"ffma": 115e6})
+    assert "integer-division" in findings(more)
+    even = replace(more, pipes={**TAPS.pipes, "fma_heavy": 0.52})
+    assert "integer-division" not in findings(even)
+    assert "integer-division" not in findings(replace(TAPS, float_instructions={"ffma": 160e6}))
+
+
+def test_products_fill_what_is_issued_where_a_reciprocal_is_kept() -> None:
+    kept = replace(TAPS, pipes={**TAPS.pipes, "xu": 0.13})
+    assert "integer-division" in findings(replace(kept, float_instructions={"ffma": 40e6}))
+    for change in ({"xu": 0.11}, {"fma_heavy": 0.55}):
+        other = replace(kept, pipes={**kept.pipes, **change}, float_instructions={"ffma": 30e6})
+        assert "integer-division" not in findings(other)
 
 
 def test_lanes_that_wait_for_the_longest_count_in_an_uneven_grid_too() -> None:

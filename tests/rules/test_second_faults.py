@@ -433,7 +433,7 @@ CONVERTED = replace(
         (replace(TILE, l2_busy=0.74, dram_busy=0.59), "bank-conflicts", "medium"),
         # Arrays in local memory, where a page speaks of them and counts spills alone.
         (LOCAL, "register-spills", "high"),
-        (replace(LOCAL, l1_hit_rate=0.89), "register-spills", None),
+        (replace(LOCAL, l1_hit_rate=0.84), "register-spills", None),
         (replace(LOCAL, l1_hit_rate=0.5, global_sectors_ideal=4e6), "register-spills", "high"),
         (replace(LOCAL, l1_hit_rate=0.5, global_sectors_ideal=4.3e6), "register-spills", "low"),
         (replace(LOCAL, l1_hit_rate=0.5, global_sectors_ideal=4.5e6), "register-spills", None),

@@ -106,10 +106,11 @@ def _at_once(profile: KernelProfile, blocks: int, sms: int) -> Gain:
     limits = profile.block_limits
     known = (limits.blocks, limits.registers, limits.shared_memory, limits.warps)
     slots = sms * min((limit for limit in known if limit), default=1)
+    seconds = profile.seconds or STARTING
     return Gain(
         kind=GainKind.KERNEL_TIME,
-        upper_bound=max(1.0, slots / blocks),
-        how=f"such launches that fit at once: block slots / blocks = {slots:,} / {blocks}",
+        upper_bound=max(1.0, slots / blocks * (1 + STARTING / seconds)),
+        how=f"such launches that fit at once, block slots / blocks = {slots:,} / {blocks}, each of which costs {show_seconds(STARTING)} besides",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.limiter import block_starts
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import relieved, sm_units
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -12,6 +13,7 @@ from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Confidence, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.guide.execution.tiny_blocks import fewer_starts, left_by_larger
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Threshold, Topic
 from gpuadvise.rules.sources import guide
 
@@ -27,7 +29,12 @@ def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:
     spare = -launch.threads % WARP_SIZE
     if not spare:
         return PASSED
-    lanes = launch.threads + spare
+    lanes, starting = launch.threads + spare, bool(profile and block_starts(profile))
+    full = Gain(
+        kind=GainKind.LANES_AT_WORK,
+        upper_bound=lanes / launch.threads,
+        how=f"lanes / threads = {lanes} / {launch.threads}",
+    )
     return Advice(
         message=(
             f"A block of {plural(launch.threads, 'thread')} occupies "
@@ -39,17 +46,17 @@ def check(launch: Launch, profile: KernelProfile | None = None) -> Verdict:
             given("threads per block", launch.threads, "threads"),
             derived("idle lanes", spare / lanes, "share"),
         ),
-        gain=Gain(
-            kind=GainKind.LANES_AT_WORK,
-            upper_bound=lanes / launch.threads,
-            how=f"lanes / threads = {lanes} / {launch.threads}",
-        ),
-        relief=_relief(profile, lanes / launch.threads) if profile else None,
+        gain=fewer_starts(launch.threads) if starting else full,
+        relief=_relief(launch, profile, lanes / launch.threads, starting) if profile else None,
     )
 
 
-def _relief(profile: KernelProfile, factor: float) -> dict[str, float]:
+def _relief(
+    launch: Launch, profile: KernelProfile, factor: float, starting: bool
+) -> dict[str, float]:
     """Return what whole warps leave of each unit: fewer instructions, and whole sectors instead of words."""
+    if starting:
+        return left_by_larger(launch, profile)
     return relieved(profile, factor, *sm_units(profile)) | relieved(
         profile, min(factor, WORDS_OF_SECTOR), Unit.L2, Unit.DRAM, Unit.MEMORY
     )

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 FEWEST = number(64, "fewest threads", "threads", "guide 11.3")
 BETTER = number(128, "better block size", "threads", "guide 11.3")
 MOST = number(256, "better block size, at most", "threads", "guide 11.3")
+ELEMENTS = number(
+    8,
+    "elements of a thread where starts of blocks are the limit, at most",
+    "elements",
+    "our judgement: two words of 16 bytes",
+    LaunchSet.TENTH,
+)
 # Blocks start one after another, some 1.6 per ns on a H200 whatever their size: a million blocks
 # of one element per thread took 632 us with 32 threads and 160 us with 128.
 MANY_BLOCKS = number(
@@ -53,7 +60,7 @@ def check(
         ),
         evidence=(given("threads per block", launch.threads, "threads"),),
         gain=_gain(launch, device, profile),
-        relief=_relief(launch, profile) if profile else None,
+        relief=left_by_larger(launch, profile) if profile else None,
         priority=Priority.LOW
         if device and _fills(launch, device, profile) and not _many(launch)
         else None,
@@ -76,12 +83,17 @@ def _starting(launch: Launch, profile: KernelProfile, starts: float) -> Advice:
             given("threads per block", launch.threads, "threads"),
             derived("blocks that start per second", starts, "blocks/s"),
         ),
-        gain=Gain(
-            kind=GainKind.BLOCK_STARTS,
-            upper_bound=MOST / launch.threads,
-            how=f"blocks now / blocks of {MOST} threads = {MOST} / {launch.threads}",
-        ),
-        relief=_relief(launch, profile),
+        gain=fewer_starts(launch.threads),
+        relief=left_by_larger(launch, profile),
+    )
+
+
+def fewer_starts(threads: int) -> Gain:
+    """Return the bound where starts of blocks of *threads* are the limit: fewer blocks, whose threads do more each."""
+    return Gain(
+        kind=GainKind.BLOCK_STARTS,
+        upper_bound=MOST * ELEMENTS / threads,
+        how=f"blocks now / blocks of {MOST} threads with {ELEMENTS} elements each = {MOST * ELEMENTS} / {threads}",
     )
 
 
@@ -122,7 +134,7 @@ def _ceiling(launch: Launch, device: Device | None, profile: KernelProfile | Non
     )
 
 
-def _relief(launch: Launch, profile: KernelProfile) -> dict[str, float]:
+def left_by_larger(launch: Launch, profile: KernelProfile) -> dict[str, float]:
     """Return how busy units stay when neighbouring threads share a block's L1 and full warps."""
     left = relieved(profile, max(1.0, WARP_SIZE / launch.threads), *sm_units(profile))
     return left | relieved(profile, MOST / launch.threads, Unit.L2, Unit.L1_SHARED, Unit.MEMORY)
@@ -133,6 +145,8 @@ def _gain(launch: Launch, device: Device | None, profile: KernelProfile | None) 
     if device is None:
         return None
     warps, most = _warps(launch, device, profile), device.limits.max_warps_per_sm
+    if profile and block_starts(profile):
+        return fewer_starts(launch.threads)
     if _many(launch):
         return Gain(
             kind=GainKind.BLOCK_STARTS,

@@ -25,6 +25,7 @@ STRIDES = (
         (STRIDES.format(4, "", "at::native::CUDAFunctor_add<double>"), set(), "double", (4, 4)),
         (STRIDES.format(2, "_nocast", "at::native::CUDAFunctor_add<float>"), {"float"}, "float", (2, 2)),
         (STRIDES.format(2, "_nocast", "at::native::where_kernel_impl(at::TensorIterator &)::[lambda(bool, float, float) (instance 1)]"), {"bool", "float"}, "float", (2, 2)),
+        (STRIDES.format("(int)2", "_nocast", "at::native::CUDAFunctor_add<float>").replace("<128", "<(int)128"), {"float"}, "float", (2, 2)),
         ("cupy_copy__float64_float32", {"float64"}, "float32", (1,)),
     ],
 )  # fmt: skip
@@ -44,6 +45,8 @@ def test_types_and_elements_stand_in_a_name(
         STRIDES.format(2, "_nocast", "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase &)"),
         "void at::native::reduce_kernel<512, 1, at::native::MaxOps<float>>(T3)",
         "void at::native::index_elementwise_kernel<128, 4, at::native::flip_kernel_impl>(long, T3)",
+        VECTORS.format("at::native::FillFunctor<float>", "(unsigned long)1"),
+        "void at::native::elementwise_kernel(int)",
         "cupy_sum",
         "cupy_take",
         "loop_add_fusion",
