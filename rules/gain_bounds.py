@@ -29,7 +29,7 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Gain, GainKind
 from gpuadvise.rules.model import Family, Priority
 from gpuadvise.rules.report import priority_of
-from gpuadvise.rules.thresholds import LARGEST_GAIN
+from gpuadvise.rules.thresholds import LARGEST_GAIN, STARTING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -381,3 +381,16 @@ def left_over(what: str, share: float) -> Gain:
 def _busiest_after(shares: Mapping[str, float], relief: Mapping[str, float]) -> tuple[str, float]:
     after = {unit: relief.get(unit, share) for unit, share in shares.items()}
     return max(after.items(), key=lambda item: item[1])
+
+
+def launched_at_once(profile: KernelProfile, blocks: int, sms: int) -> Gain:
+    """Return the bound in launches that run at once: how many there are, a part of a run does not tell."""
+    limits = profile.block_limits
+    known = (limits.blocks, limits.registers, limits.shared_memory, limits.warps)
+    slots = sms * min((limit for limit in known if limit), default=1)
+    seconds = profile.seconds or STARTING
+    return Gain(
+        kind=GainKind.KERNEL_TIME,
+        upper_bound=max(1.0, slots / blocks * (1 + STARTING / seconds)),
+        how=f"such launches that fit at once, block slots / blocks = {slots:,} / {blocks}, each of which costs {show_seconds(STARTING)} besides",
+    )

@@ -130,6 +130,8 @@ _WIDENS_OPERANDS = (
 # What cuDNN puts before and after convolutions on tensor cores whose data are not channels-last.
 _LAYOUT_CONVERSION = r"(?i:nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw)"
 _LIBRARY_PRODUCT = r"cutlass\w*(?:gemm|fprop|[dw]grad)|xmma_|^nvjet_|[sdhcz]gemm_"
+# Of CUB, cuBLAS and PyTorch. CUB's other kernels are steps of one call.
+_ONE_CALL = r"\bDevice(?:Reduce(?:SingleTile)?|Scan(?:Init)?)Kernel|\bgemv\w*_kernel|\bat::native::reduce_kernel|^(?:void )?at::reduce_kernel"
 # Kernels of Triton, and of what XLA makes with it, have a name and no parameters.
 _TRITON = r"\w*(?:gemm|matmul|_dot|dot_)\w*"
 # Of PyTorch and TensorFlow: one operation on each element, a sum or maximum of each row, a softmax, a norm or a dropout.
@@ -199,9 +201,9 @@ def is_library_product(name: str) -> bool:
     return bool(re.search(_LIBRARY_PRODUCT, name))
 
 
-def is_library_sum(name: str) -> bool:
-    """Return whether a kernel's name is that of a sum, or a maximum, of all of an array by CUB."""
-    return bool(re.search(r"\bDeviceReduce(?:SingleTile)?Kernel", name))
+def is_call_of_its_own(name: str) -> bool:
+    """Return whether a kernel's name is that of a library's call for one array: a sum, a scan, a matrix times a vector."""
+    return bool(re.search(_ONE_CALL, name))
 
 
 def is_product(name: str) -> bool:

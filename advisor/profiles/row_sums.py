@@ -13,13 +13,6 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
 
-_VALUE_OF_A_ROW = number(
-    0.005,
-    "bytes that a pass loads beside its array where it uses a sum per row",
-    "per byte of the array, or more",
-    "arithmetic: a value of 4 bytes for a warp that loads 512",
-    LaunchSet.TENTH,
-)
 _SAME_ARRAY = number(
     0.01,
     "bytes that two passes over one array read, but for",
@@ -27,6 +20,7 @@ _SAME_ARRAY = number(
     "0.0005 to 0.002 in four of one computation",
     LaunchSet.TENTH,
 )
+_ALL_OF_IT = 0.9  # of what a sum stores, at least, is loaded beside the array: counts are rounded
 _MOST_SUMS = 3  # before the pass that uses them
 
 
@@ -38,11 +32,10 @@ def sums_and_their_use(
         use = neighbour(ahead) if ahead else profile
         if use is None:
             break
-        values = _values_of_rows(use)
-        if not values:
+        if not _may_use_values_of_rows(use):
             continue
         links = [use]
-        for back in range(1, values + 1):
+        for back in range(1, _MOST_SUMS + 1):
             total = neighbour(ahead - back) if ahead != back else profile
             if total is None or not _is_sum_over_what_is_used(total, use):
                 break
@@ -51,27 +44,26 @@ def sums_and_their_use(
     return ()
 
 
-def _values_of_rows(profile: KernelProfile) -> int:
-    """Return how many values of a row each warp of *profile* may load beside an array, which it stores changed; 0: none."""
+def _may_use_values_of_rows(profile: KernelProfile) -> bool:
+    """Return whether *profile* passes over an array, which it stores changed, and loads at most a few values of each row beside it."""
     loaded, read = profile.global_loads.bytes_used, profile.dram_read
     stored = profile.global_stores.bytes_used
     if not loaded or not read or not stored or stored <= passes.OF_A_SUM * loaded:
-        return 0
-    beside = (loaded - read) / read
-    if not _VALUE_OF_A_ROW <= beside <= _MOST_SUMS * passes.VALUE_OF_A_WARP:
-        return 0
+        return False
+    beside = loaded - read <= _MOST_SUMS * passes.VALUE_OF_A_WARP * read
     in_one_pass = loaded <= passes.ONCE * read and stored <= passes.MOST_WRITTEN * read
-    if not in_one_pass or not passes.takes_the_time_of_its_bytes(profile, loaded):
-        return 0
-    return max(1, round(beside / passes.VALUE_OF_A_WARP))
+    return beside and in_one_pass and passes.takes_the_time_of_its_bytes(profile, loaded)
 
 
 def _is_sum_over_what_is_used(total: KernelProfile, use: KernelProfile) -> bool:
+    """Return whether *total* is a sum over the array of *use*, which loads at least as much more as that stores."""
     loaded, read = total.global_loads.bytes_used, total.dram_read
-    stored = total.global_stores.bytes_used
-    if not loaded or not read or not stored or not use.dram_read or total.device != use.device:
+    stored, used = total.global_stores.bytes_used, use.global_loads.bytes_used
+    if not loaded or not read or not stored or not used or not use.dram_read:
         return False
-    if stored > passes.OF_A_SUM * loaded or library_of(total.kernel) != library_of(use.kernel):
+    if stored > passes.OF_A_SUM * loaded or total.device != use.device:
+        return False
+    if library_of(total.kernel) != library_of(use.kernel) or used - loaded < _ALL_OF_IT * stored:
         return False
     same = abs(read - use.dram_read) <= _SAME_ARRAY * read
     return same and passes.takes_the_time_of_its_bytes(total, loaded)

@@ -372,7 +372,10 @@ def repeated(profile: KernelProfile, launches: int) -> str | None:
         (replace(ALONE, grid=(67, 1, 1)), 2, None),
         (replace(ALONE, seconds=4.9e-6), 2, "medium"),  # as if there were one
         (replace(ALONE, seconds=21e-6), 2, None),
-        (replace(ALONE, kernel="void cub::DeviceScanKernel(int)"), 2, None),
+        (replace(ALONE, kernel="void cub::DeviceScanKernel(int)"), 2, "medium"),
+        (replace(ALONE, kernel="void cub::DeviceScanKernel(int)", seconds=3e-6), 2, "medium"),
+        (replace(ALONE, kernel="cupy_add__float32_float32_float32", seconds=3e-6), 2, "medium"),
+        (replace(ALONE, kernel="void cub::DeviceRadixSortOnesweepKernel(int)"), 2, None),
     ],
 )
 def test_short_launches_of_few_blocks_are_heard_from_the_second_on(

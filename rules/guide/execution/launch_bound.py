@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.library_kernels import is_library_product, is_library_sum, library_of
+from gpuadvise.advisor.facts.framework_operators import operator_of
+from gpuadvise.advisor.facts.library_kernels import (
+    is_call_of_its_own,
+    is_library_product,
+    library_of,
+)
 from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.facts.workload import blocks_of
 from gpuadvise.advisor.prose import plural
@@ -13,6 +18,7 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import given, profiled, traced
+from gpuadvise.rules.gain_bounds import launched_at_once
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import NOTICEABLE, STARTING
@@ -70,11 +76,12 @@ def _fit_together(profile: KernelProfile, launches: int) -> bool:
     """Return whether short launches of few blocks, one after another, would all fit the device at once."""
     kernel, seconds = profile.kernel, profile.seconds or math.inf
     called = library_of(kernel) is None or is_library_product(kernel)
+    small = is_call_of_its_own(kernel) or operator_of(kernel) is not None
     return (
         launches >= AGAIN
         and 0 < launches * blocks_of(profile) <= (profile.sm_count or 0)
         and seconds < SHORT
-        and (is_library_sum(kernel) or (called and seconds >= STARTING))
+        and (small or (called and seconds >= STARTING))
     )
 
 
@@ -96,21 +103,8 @@ def _one_after_another(profile: KernelProfile, launches: int) -> Advice:
             given("launches", launches, "launches"),
             given("blocks in the grid", blocks, "blocks"),
         ),
-        gain=_at_once(profile, blocks, sms),
+        gain=launched_at_once(profile, blocks, sms),
         priority=Priority.MEDIUM,
-    )
-
-
-def _at_once(profile: KernelProfile, blocks: int, sms: int) -> Gain:
-    """Return the bound in launches that run at once: how many there are, a part of a run does not tell."""
-    limits = profile.block_limits
-    known = (limits.blocks, limits.registers, limits.shared_memory, limits.warps)
-    slots = sms * min((limit for limit in known if limit), default=1)
-    seconds = profile.seconds or STARTING
-    return Gain(
-        kind=GainKind.KERNEL_TIME,
-        upper_bound=max(1.0, slots / blocks * (1 + STARTING / seconds)),
-        how=f"such launches that fit at once, block slots / blocks = {slots:,} / {blocks}, each of which costs {show_seconds(STARTING)} besides",
     )
 
 
@@ -118,13 +112,12 @@ def _repeated(seconds: float, launches: int, seen: Callable[..., Evidence]) -> A
     return Advice(
         message=f"{launches:,} launches of {show_seconds(seconds)} each: a launch costs 2 to 3 us, as much as the kernel itself.",
         action=(
-            f"Do the work of the {launches:,} launches in 1: a grid dimension more, or one kernel that "
-            "does several steps. Where they must stay apart, record them once as a CUDA graph "
-            "(cudaStreamBeginCapture, cudaGraphLaunch)."
+            f"Do the work of the {launches:,} launches in 1: a grid dimension more, or one kernel that does several steps. "
+            "Where they must stay apart, record them once as a CUDA graph (cudaStreamBeginCapture, cudaGraphLaunch)."
         ),
         evidence=(seen("time of a launch", seconds, "s"), given("launches", launches, "launches")),
         gain=Gain(
-            kind=GainKind.KERNEL_TIME, upper_bound=float(launches), how=f"{launches:,} launches / 1"
+            kind=GainKind.KERNEL_TIME, upper_bound=launches, how=f"{launches:,} launches / 1"
         ),
     )
 
@@ -143,10 +136,9 @@ def _recorded(timeline: TracedRun) -> Verdict:
         ),
         location=line_of(waiting),
         action=(
-            "Record the launches once and replay them: a CUDA graph (cudaStreamBeginCapture, then "
-            "cudaGraphLaunch). In PyTorch: torch.compile(model, mode='reduce-overhead') or "
-            "torch.cuda.CUDAGraph(); in JAX: one jax.jit around the loop, jax.lax.scan in it. "
-            "Larger batches and fused kernels need fewer launches."
+            "Record the launches once and replay them: a CUDA graph (cudaStreamBeginCapture, then cudaGraphLaunch). In PyTorch: "
+            "torch.compile(model, mode='reduce-overhead') or torch.cuda.CUDAGraph(); in JAX: one jax.jit around the loop, "
+            "jax.lax.scan in it. Larger batches and fused kernels need fewer launches."
         ),
         evidence=(
             traced("idle between launches", idle, "s"),
@@ -178,7 +170,7 @@ RULE = Rule(
     why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
     when=(
         "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
-        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's unless it is a product (or, below 20 us, a sum of CUB), is launched twice or more with so few blocks "
+        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's unless it is a product (or, below 20 us, a sum, a scan or an operator of PyTorch or CuPy), is launched twice or more with so few blocks "
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
         "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.library_kernels import base_name
+from gpuadvise.advisor.facts.library_kernels import base_name, is_product
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -84,7 +84,7 @@ def check(
             upper_bound=handover.bound,
             how="the larger of time of both / time of the launch before, and bytes of both / bytes left",
         ),
-        priority=None if again else Priority.LOW,
+        priority=None if again or is_product(handover.kernel) else Priority.LOW,
     )
 
 
@@ -162,7 +162,7 @@ RULE = Rule(
     when=(
         "In a report with all metrics a launch reads as many bytes of device memory (within 3 %, 8 MB or more) as the launch just "
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
-        "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report. Or launches in a row: operators of PyTorch or "
+        "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report and the first is no product. Or launches in a row: operators of PyTorch or "
         "CuPy on as many elements each, of types that follow each other (a GELU or softmax at the end may be what replaces the others); a sum of each row and the pass that "
         "loads a value per row beside its array; one kernel, a step or stage by its name, again and again; or three or more that load "
         "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three "
