@@ -34,6 +34,7 @@ _OF_PEAK = number(
     "of its peak",
     "measured: 0.92 to 0.94 on an H200",
 )
+_SAME_MOVED = 0.1  # of passes that load one array and store one, but for: L2 keeps some of it
 _SAME_LOADS = 0.01  # of two versions, but for
 _MANY_ARRAYS = 3  # that a pass and the one before it load, neither more
 # Each operator of an expression is a launch, whatever its name.
@@ -168,10 +169,20 @@ def _is_chain(links: Sequence[KernelProfile]) -> bool:
     if all(operator_of(kernel) for kernel in kernels):
         return len(kernels) > 1 and all(library_of(kernel) is not None for kernel in kernels)
     stems = [passes.stem(link.kernel) for link in links if library_of(link.kernel) is None]
+    if len(links) == len(stems) == len(set(stems)) == 2 and _works_in_place(links[1].kernel):
+        moved = [link.dram_bytes or 0.0 for link in links]
+        alike = isclose(*moved, rel_tol=_SAME_MOVED) and passes.passes_uncounted(links[0])
+        return alike or _hands_over(links[0], links[1])
     if len(links) < _SHORTEST_CHAIN or len(set(stems)) < len(stems):
         return False
     known = [size for link in links if (size := link.global_stores.bytes_used) is not None]
     return not known or sum(size > passes.OF_A_SUM * max(known) for size in known) > 1
+
+
+def _works_in_place(kernel: str) -> bool:
+    """Return whether the only array that *kernel* takes, by its parameters, is one that it may change."""
+    parameters = kernel.partition("(")[2]
+    return parameters.count("*") == 1 and "const" not in parameters
 
 
 def _joined(links: Sequence[KernelProfile], *, one_shape: bool) -> PassChain:

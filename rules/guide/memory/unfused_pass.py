@@ -164,7 +164,7 @@ RULE = Rule(
         "before it stored, asks for each once, writes 0.2 to 2.1 times as many, with 60 instructions or fewer per 4 bytes and device memory 35 % busy or more; not where both are "
         "versions of one kernel by their names, or steps of a library's call. Low where the pair stands only once in the report and the first is no product. Or launches in a row: operators of PyTorch or "
         "CuPy on as many elements each, of types that follow each other (a GELU or softmax at the end may be what replaces the others); a sum of each row and the pass that "
-        "loads a value per row beside its array; one kernel, a step or stage by its name, again and again; or three or more that load "
+        "loads a value per row beside its array; a kernel that works in place on what the one before stored; one kernel, a step or stage by its name, again and again; or three or more that load "
         "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three "
         "that are not of one shape (grid and block; of PyTorch in each template). On a page that counts no requests: of one shape, with issue slots 50 % busy or less."
     ),

@@ -289,6 +289,19 @@ def test_steps_by_their_name_over_one_array_are_a_chain() -> None:
     assert chain(*(replace(step, global_loads=moved(320e6)) for step in steps)) is None  # a stencil
 
 
+def test_two_passes_are_one_computation_where_the_second_changes_what_the_first_stored() -> None:
+    first = a_pass(0, "to_units(const float *, float *, int)", 1, dram_read=64e6)
+    second = a_pass(1, "clamp(float *, int)", 1, dram_read=64e6)
+    found = chain(first, second)
+    assert found is not None
+    assert found.kernels == (first.kernel, second.kernel)
+    assert chain(first, replace(second, kernel="clamp(const float *, float *, int)")) is None
+    assert chain(first, replace(second, kernel="to_bytes(float *, int)")) is None  # a version
+    assert chain(first, replace(second, dram_read=96e6)) is None
+    assert chain(*uncounted(first, second)) is not None
+    assert chain(*uncounted(first), *uncounted(second, dram_bytes=160e6)) is None
+
+
 def test_a_kernel_written_anew_is_no_pass_over_its_forerunner() -> None:
     to_bytes = a_pass(3, "quantise(float *)", 4, seconds=90e-6, dram_read=256e6)
     passes = [
