@@ -8,35 +8,10 @@ from __future__ import annotations
 
 from gpuadvise.advisor.thresholds import LaunchSet, number
 
-# What takes less is one of several waits, and none is the one to shorten.
-LONG_WAIT = number(
-    0.4,
-    "long wait",
-    "share of a warp's time",
-    "our judgement of profiles on an H200",
-    LaunchSet.RECORDED,
-)
-MOST_OF_THE_TIME = number(
-    0.7,
-    "one wait that takes most of the time",
-    "share of a warp's time",
-    "our judgement",
-    LaunchSet.RECORDED,
-)
-MEMORY_BY_WORDS = number(
-    0.71,
-    "memory busy",
-    "share",
-    "measured: 4-byte words reach 55 % to 75 % on an H200",
-    LaunchSet.RECORDED,
-)
 NO_TENSOR = number(0.03, "unused", "share", "plain kernels on A100 and GH200 show 0.2 % to 2 %")
 # A part whose TF32 is no faster than that (GeForce) leaves a finding low.
 CLEARLY_FASTER = number(
     1.5, "clearly faster", "factor", "our judgement: less is not worth another precision"
-)
-MOST_SECTORS = number(
-    0.5, "most of the sectors", "share of those that global accesses move", "our judgement"
 )
 KEPT_IN_L1 = number(
     16 * 1024, "array that L1 keeps", "bytes", "our judgement: L1 has 24 KiB and more"
@@ -56,9 +31,6 @@ STARTING = number(
     "s",
     "measured on an H100: launches that hardly touch memory take 3.5 to 4 us",
     LaunchSet.RECORDED,
-)
-COALESCED = number(
-    24.0, "bytes used of a sector", "bytes", "a misaligned warp uses 25.6", LaunchSet.RECORDED
 )
 BLOCK_THREADS = number(
     1024,

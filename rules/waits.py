@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.busy import busy
+from gpuadvise.advisor.facts.levels import LONG_WAIT, MEMORY_BY_WORDS, MOST_OF_THE_TIME
 from gpuadvise.advisor.facts.limiter import (
     AT_ROOF,
     BARRIERS,
@@ -21,7 +22,7 @@ from gpuadvise.advisor.facts.workload import is_short
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.gain_bounds import near_roof
 from gpuadvise.rules.occupancy_words import grid_brings_few
-from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS, MOST_OF_THE_TIME, NO_TENSOR
+from gpuadvise.rules.thresholds import NO_TENSOR
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

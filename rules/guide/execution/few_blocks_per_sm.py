@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import MEMORY_BY_WORDS
 from gpuadvise.advisor.facts.limiter import (
     L2_AT_ROOF,
     AtRoof,
@@ -23,7 +24,6 @@ from gpuadvise.rules.evidence import derived, given, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import grid_brings_few
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import MEMORY_BY_WORDS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

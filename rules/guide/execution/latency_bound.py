@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.advisor.facts.limit_words import stall_action, stall_words, unit_words
 from gpuadvise.advisor.facts.limiter import SHORT, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.load_width import WIDEST, load_width
@@ -13,7 +14,6 @@ from gpuadvise.advisor.facts.workload import relieved, sm_units
 from gpuadvise.advisor.quantity import show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
-from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide

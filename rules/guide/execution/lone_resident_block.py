@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import LONG_WAIT
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.occupancy.block_sizes import at_sizes
 from gpuadvise.advisor.occupancy.grid import filled_by_grid
@@ -15,7 +16,6 @@ from gpuadvise.rules.evidence import derived, given
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.occupancy_words import register_tile
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import LONG_WAIT
 from gpuadvise.rules.waits import warps_may_help
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.library_kernels import widens_operands
+from gpuadvise.advisor.facts.special_functions import conversions_busy, converts, may_be_functions
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.quantity import show_share
@@ -15,7 +16,6 @@ from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised, place
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.special_functions import conversions_busy, converts, may_be_functions
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound
+from gpuadvise.advisor.facts.special_functions import (
+    divides,
+    instructions_per_conversion,
+    lacking_of_divisions,
+    looks_like_divisions,
+)
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import relieved, shared_requests
@@ -19,12 +25,6 @@ from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.observed import advised, place
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.special_functions import (
-    divides,
-    instructions_per_conversion,
-    lacking_of_divisions,
-    looks_like_divisions,
-)
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.code import Observation

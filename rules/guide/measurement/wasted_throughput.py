@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.advisor.facts.counted_lines import LineCount
 from gpuadvise.advisor.facts.limiter import AtRoof
 from gpuadvise.advisor.facts.sectors import waits_for_loads_alone
+from gpuadvise.advisor.facts.uncounted import hardly_global, names_no_access
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_rate, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
-from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import STARTING
-from gpuadvise.rules.uncounted import hardly_global, names_no_access
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

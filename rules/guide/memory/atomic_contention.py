@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.atomics import (
+    atomics_in_queue,
+    queue_unseen,
+)
 from gpuadvise.advisor.facts.limiter import LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.lone_slice import lone_slice
 from gpuadvise.advisor.facts.units import ISSUED, Unit
@@ -12,12 +16,8 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
-from gpuadvise.rules.atomics import (
-    ADD_UP,
-    atomics_in_queue,
-    queue_unseen,
-)
 from gpuadvise.rules.evidence import derived, profiled
+from gpuadvise.rules.guide.memory.repeated_atomics import ADD_UP
 from gpuadvise.rules.guide.memory.shared_atomic_contention import fills_shared_memory
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide

@@ -13,6 +13,7 @@ from gpuadvise.advisor.facts.shared_memory import (
     shared_memory_waits,
     without_conflicts,
 )
+from gpuadvise.advisor.facts.streaming import BRIEFEST
 from gpuadvise.advisor.facts.workload import shared_requests
 from gpuadvise.advisor.memory.banks import bank_conflicts
 from gpuadvise.advisor.memory.layouts import smallest_stride_padding
@@ -25,7 +26,6 @@ from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.gain_bounds import left_over
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.streaming import BRIEFEST
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import COALESCED
 from gpuadvise.advisor.facts.limiter import IssueBound, LatencyBound, UnknownLimiter
 from gpuadvise.advisor.facts.load_width import (
     HALF_WORD,
@@ -16,6 +17,17 @@ from gpuadvise.advisor.facts.load_width import (
     width_of_whole_warps,
 )
 from gpuadvise.advisor.facts.shared_memory import shared_memory_share
+from gpuadvise.advisor.facts.special_functions import instructions_of_divisions
+from gpuadvise.advisor.facts.streaming import (
+    ALONG,
+    adds_words_up,
+    loads_word_per_thread,
+    many_requests,
+    requests_share,
+    streams_from_dram,
+    wider_loads_may_help,
+)
+from gpuadvise.advisor.facts.uncounted import looks_narrow
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import bytes_per_load, dram_bytes_per_request, relieved
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -25,18 +37,6 @@ from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Ver
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
-from gpuadvise.rules.special_functions import instructions_of_divisions
-from gpuadvise.rules.streaming import (
-    ALONG,
-    adds_words_up,
-    loads_word_per_thread,
-    many_requests,
-    requests_share,
-    streams_from_dram,
-    wider_loads_may_help,
-)
-from gpuadvise.rules.thresholds import COALESCED
-from gpuadvise.rules.uncounted import looks_narrow
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

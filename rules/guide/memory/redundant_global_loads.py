@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import LONG_WAIT
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, LatencyBound, UnknownLimiter
+from gpuadvise.advisor.facts.reuse import (
+    FOUND,
+    READS,
+    asked_again,
+    counted_reads,
+    names_local_memory,
+    reads_at_roof,
+)
 from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.streaming import ALONG
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import has_shared_memory, l1_hits, relieved, waits_for
 from gpuadvise.advisor.quantity import show_number, show_share
@@ -16,17 +26,7 @@ from gpuadvise.rules.guide.memory.refetched_texels import fetches_again
 from gpuadvise.rules.guide.memory.small_tiles import operands_anew
 from gpuadvise.rules.guide.memory.unstaged_reuse import TILE_OR_OCCUPANCY
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.reuse import (
-    FOUND,
-    READS,
-    asked_again,
-    counted_reads,
-    names_local_memory,
-    reads_at_roof,
-)
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.streaming import ALONG
-from gpuadvise.rules.thresholds import LONG_WAIT
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Reuse

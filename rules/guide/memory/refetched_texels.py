@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import LONG_WAIT
 from gpuadvise.advisor.facts.limiter import AtRoof, UnknownLimiter
+from gpuadvise.advisor.facts.reuse import FOUND, asked_again
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import relieved, waits_for
@@ -12,9 +14,7 @@ from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.reuse import FOUND, asked_again
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import LONG_WAIT
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

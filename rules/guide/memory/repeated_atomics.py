@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.atomics import (
+    UPDATED_AGAIN,
+    atomics_in_queue,
+    queue_unseen,
+    updates_per_sector,
+)
+from gpuadvise.advisor.facts.levels import LONG_WAIT, MOST_SECTORS
+from gpuadvise.advisor.facts.uncounted import names_no_access
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import (
     MEMORY_WAITS,
@@ -17,19 +25,10 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
-from gpuadvise.rules.atomics import (
-    ADD_UP,
-    UPDATED_AGAIN,
-    atomics_in_queue,
-    queue_unseen,
-    updates_per_sector,
-)
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.guide.memory.shared_atomic_contention import fills_shared_memory
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
-from gpuadvise.rules.thresholds import LONG_WAIT, MOST_SECTORS
-from gpuadvise.rules.uncounted import names_no_access
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -37,6 +36,11 @@ if TYPE_CHECKING:
 
 L2_AT_WORK = number(
     0.5, "L2 at work for atomics", "share of its peak", "our judgement", LaunchSet.RECORDED
+)
+ADD_UP = (
+    "Add up before you go to memory: by __reduce_add_sync() or __shfl_down_sync() in a warp, then "
+    "in shared memory, and 1 atomic per block; give a histogram a copy per block. "
+    "cub::BlockReduce and cub::DeviceHistogram do so."
 )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.advisor.facts.sectors import USED, with_whole_sectors
+from gpuadvise.advisor.facts.uncounted import names_no_access
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Confidence, Gain, GainKind, Verdict
-from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import programming_guide
-from gpuadvise.rules.uncounted import names_no_access
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

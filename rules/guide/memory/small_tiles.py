@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import LONG_WAIT
 from gpuadvise.advisor.facts.limiter import NEARLY_BUSY, AtRoof, UnknownLimiter
+from gpuadvise.advisor.facts.reuse import FOUND, asked_again
 from gpuadvise.advisor.facts.shared_memory import busy_with_conflicts
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.units import Unit
@@ -15,9 +17,7 @@ from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Undecided, Verdict, undecided
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.reuse import FOUND, asked_again
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import LONG_WAIT
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

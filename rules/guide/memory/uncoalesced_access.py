@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.access import best_remedy, coalesced, in_words, pattern_of
+from gpuadvise.advisor.facts.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.advisor.facts.gathers import gathers_from_l2
 from gpuadvise.advisor.facts.sectors import (
     USED,
@@ -13,19 +14,18 @@ from gpuadvise.advisor.facts.sectors import (
     ways_that_count,
     with_whole_sectors,
 )
+from gpuadvise.advisor.facts.uncounted import hardly_global, names_no_access
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_share
 from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
-from gpuadvise.rules.atomics import are_scattered_atomics, waits_for_atomics
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.guide.memory.dependent_loads import follows_chains
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import KEPT_IN_L1, STARTING
-from gpuadvise.rules.uncounted import hardly_global, names_no_access
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

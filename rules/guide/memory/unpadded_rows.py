@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import MEMORY_BY_WORDS
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.load_width import WIDEST, WORD
 from gpuadvise.advisor.facts.stalls import Stall
@@ -17,7 +18,6 @@ from gpuadvise.rules.advice import Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, given, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import MEMORY_BY_WORDS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.access import Access

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.atomics import waits_for_atomics
+from gpuadvise.advisor.facts.levels import LONG_WAIT, MEMORY_BY_WORDS
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, IssueBound, LatencyBound
 from gpuadvise.advisor.facts.load_width import ONE_WORD
 from gpuadvise.advisor.facts.shared_memory import shared_memory_share
@@ -21,8 +23,6 @@ from gpuadvise.advisor.facts.workload import (
 )
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.atomics import waits_for_atomics
-from gpuadvise.rules.thresholds import LONG_WAIT, MEMORY_BY_WORDS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -14,6 +14,7 @@ from gpuadvise.advisor.facts.limiter import (
     LatencyBound,
 )
 from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.streaming import FROM_DRAM, REQUESTS
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import (
     bytes_per_load,
@@ -24,7 +25,6 @@ from gpuadvise.advisor.facts.workload import (
 )
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.streaming import FROM_DRAM, REQUESTS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

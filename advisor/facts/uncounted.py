@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.levels import COALESCED, MEMORY_BY_WORDS, MOST_OF_THE_TIME
 from gpuadvise.advisor.facts.load_width import ONE_WORD, WORD, takes_bytes, takes_widest_words
 from gpuadvise.advisor.facts.stalls import Stall
+from gpuadvise.advisor.facts.streaming import draws_on_dram
 from gpuadvise.advisor.facts.workload import (
     dram_bytes_per_request,
     has_shared_memory,
@@ -15,8 +17,6 @@ from gpuadvise.advisor.facts.workload import (
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.streaming import draws_on_dram
-from gpuadvise.rules.thresholds import COALESCED, MEMORY_BY_WORDS, MOST_OF_THE_TIME
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

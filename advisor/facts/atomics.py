@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.beyond_device import reads_beyond_device_memory
+from gpuadvise.advisor.facts.levels import MOST_SECTORS
 from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.workload import MEMORY_WAITS, atomic_kinds, blocks_of, global_requests
 from gpuadvise.advisor.memory.transactions import SECTOR
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.thresholds import MOST_SECTORS
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
@@ -110,11 +110,6 @@ STARTS = number(
     "blocks per second",
     "half of the most that an H200 starts: 1.43 per ns of a kernel that fills a few words per block",
     LaunchSet.SIXTH,
-)
-ADD_UP = (
-    "Add up before you go to memory: by __reduce_add_sync() or __shfl_down_sync() in a warp, then "
-    "in shared memory, and 1 atomic per block; give a histogram a copy per block. "
-    "cub::BlockReduce and cub::DeviceHistogram do so."
 )
 
 
