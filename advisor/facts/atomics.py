@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.beyond_device import reads_beyond_device_memory
 from gpuadvise.advisor.facts.levels import MOST_SECTORS
+from gpuadvise.advisor.facts.library_kernels import adds_by_atomics
 from gpuadvise.advisor.facts.limiter import LatencyBound
 from gpuadvise.advisor.facts.stalls import Stall
 from gpuadvise.advisor.facts.workload import MEMORY_WAITS, atomic_kinds, blocks_of, global_requests
@@ -93,6 +94,13 @@ _LONG_WAIT_OF_MANY = number(
     "cycles per instruction",
     "measured: 220 to 35,000 where atomics queue, with every unit below 12 %",
     LaunchSet.SIXTH,
+)
+_LONG_WAIT_OF_ADDS = number(
+    80.0,
+    "wait for a queue in a library's kernel that adds by atomics",
+    "cycles per instruction",
+    "measured: 100 and 120 in sums of many rows to a few, 15 to 19 where they are many",
+    LaunchSet.TENTH,
 )
 _MANY_HELD = number(0.5, "many warps", "achieved occupancy", "our judgement", LaunchSet.SIXTH)
 _MEMORY_STILL = number(
@@ -215,6 +223,8 @@ def waits_for_atomics(profile: KernelProfile) -> bool:
 def _long_wait(profile: KernelProfile) -> float:
     """Return the cycles per instruction from which a wait is too long for loads that leave memory idle."""
     held = profile.achieved_occupancy
+    if adds_by_atomics(profile.kernel):
+        return _LONG_WAIT_OF_ADDS
     return _LONG_WAIT_OF_MANY if held is not None and held >= _MANY_HELD else _LONG_WAIT
 
 

@@ -201,6 +201,11 @@ def is_library_product(name: str) -> bool:
     return bool(re.search(_LIBRARY_PRODUCT, name))
 
 
+def adds_by_atomics(name: str) -> bool:
+    """Return whether a kernel's name is that of PyTorch's or CuPy's sums into the places that an index names."""
+    return bool(re.search(r"\bReduce(?:Add|Multiply|Minimum|Maximum)\b|^cupy_scatter_add", name))
+
+
 def is_call_of_its_own(name: str) -> bool:
     """Return whether a kernel's name is that of a library's call for one array: a sum, a scan, a matrix times a vector."""
     return bool(re.search(_ONE_CALL, name))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.library_kernels import library_of
+from gpuadvise.advisor.facts.library_kernels import base_name, library_of
 from gpuadvise.advisor.profiles import passes
 from gpuadvise.advisor.thresholds import LaunchSet, number
 
@@ -21,23 +22,32 @@ _SAME_ARRAY = number(
     LaunchSet.TENTH,
 )
 _ALL_OF_IT = 0.9  # of what a sum stores, at least, is loaded beside the array: counts are rounded
+_SUM = re.compile(
+    r"(?:^|_)(?:sums?|means?|max|min|peak|norms?|var|std|stats?|total|reduce|moments?|mass|amax|absmax)(?:_|\d|$)"
+)
 _MOST_SUMS = 3  # before the pass that uses them
 
 
 def sums_and_their_use(
     profile: KernelProfile, neighbour: Callable[[int], KernelProfile | None]
 ) -> Sequence[KernelProfile]:
-    """Return sums over each row of an array and the pass over it that uses them, where *profile* is one of them."""
+    """Return sums over each row of an array and the pass over it that uses them, where *profile* is one of them.
+
+    Where a page counts no bytes of loads and stores, names tell them: `row_mean` and `row_minus`.
+    """
     for ahead in range(_MOST_SUMS + 1):
         use = neighbour(ahead) if ahead else profile
         if use is None:
             break
-        if not _may_use_values_of_rows(use):
+        named = passes.passes_uncounted(use) and not _is_named_a_sum(use)
+        if not named and not _may_use_values_of_rows(use):
             continue
         links = [use]
         for back in range(1, _MOST_SUMS + 1):
             total = neighbour(ahead - back) if ahead != back else profile
-            if total is None or not _is_sum_over_what_is_used(total, use):
+            if total is None or total.device != use.device:
+                break
+            if not (_goes_before(total, use) if named else _is_sum_over_what_is_used(total, use)):
                 break
             links.insert(0, total)
         return links if len(links) > 1 and any(link is profile for link in links) else ()
@@ -61,9 +71,25 @@ def _is_sum_over_what_is_used(total: KernelProfile, use: KernelProfile) -> bool:
     stored, used = total.global_stores.bytes_used, use.global_loads.bytes_used
     if not loaded or not read or not stored or not used or not use.dram_read:
         return False
-    if stored > passes.OF_A_SUM * loaded or total.device != use.device:
+    if stored > passes.OF_A_SUM * loaded:
         return False
     if library_of(total.kernel) != library_of(use.kernel) or used - loaded < _ALL_OF_IT * stored:
         return False
     same = abs(read - use.dram_read) <= _SAME_ARRAY * read
     return same and passes.takes_the_time_of_its_bytes(total, loaded)
+
+
+def _is_named_a_sum(profile: KernelProfile) -> bool:
+    return bool(_SUM.search(base_name(profile.kernel)))
+
+
+def _goes_before(total: KernelProfile, use: KernelProfile) -> bool:
+    """Return whether *total* is, by its name, a sum for *use*: of the same first word, over as much memory, stores apart."""
+    moved, most = total.dram_bytes or 0.0, passes.MOST_WRITTEN
+    return (
+        passes.passes_uncounted(total)
+        and _is_named_a_sum(total)
+        and library_of(total.kernel) is library_of(use.kernel) is None
+        and passes.stem(total.kernel) == passes.stem(use.kernel)
+        and (1 - passes.SAME) * moved <= (use.dram_bytes or 0.0) <= most * moved
+    )

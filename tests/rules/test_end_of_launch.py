@@ -275,3 +275,18 @@ def test_lanes_that_wait_for_the_longest_count_in_an_uneven_grid_too() -> None:
     assert "divergent-branches" in findings(lines)
     nine = replace(lines, active_threads=9.0, unpredicated_threads=9.0)
     assert "divergent-branches" not in findings(nine)
+
+
+def test_a_librarys_sum_into_places_of_an_index_waits_for_atomics() -> None:
+    adds = "void at::native::indexFuncLargeIndex<float, long, unsigned int, 2, 2, at::native::ReduceAdd>(int)"
+    launch = replace(
+        LINK,
+        kernel=adds,
+        warp_latency=120.0,
+        l2_hit_rate=0.5,
+        dram_busy=0.02,
+        stalls={"long_scoreboard": 0.94},
+    )
+    assert "atomic-contention" in findings(launch)
+    assert "atomic-contention" not in findings(replace(launch, warp_latency=80.0))
+    assert "atomic-contention" not in findings(replace(launch, kernel="void gather(int)"))

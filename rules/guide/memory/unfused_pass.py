@@ -166,7 +166,7 @@ RULE = Rule(
         "CuPy on as many elements each, of types that follow each other (a GELU or softmax at the end may be what replaces the others); a sum of each row and the pass that "
         "loads a value per row beside its array; a kernel that works in place on what the one before stored; one kernel, a step or stage by its name, again and again; or three or more that load "
         "arrays of one size (8 MB or more) once each, store one or sum them up, and compute as little, no kernel twice; low where they are three "
-        "that are not of one shape (grid and block; of PyTorch in each template). On a page that counts no requests: of one shape, with issue slots 50 % busy or less."
+        "that are not of one shape (grid and block; of PyTorch in each template). On a page that counts no requests: of one shape, or a sum and a pass by their names (`row_mean`, `row_minus`), with issue slots 50 % busy or less."
     ),
     citations=guide("10.2.1", "9.2.1"),
     check=check,

@@ -275,6 +275,17 @@ def test_another_pass_does_not(change: dict[str, object]) -> None:
     assert chain(replace(MEAN, dram_read=None), MINUS) is None
 
 
+def test_names_tell_sums_of_rows_where_a_page_counts_no_bytes() -> None:
+    sums, use = uncounted(MEAN, dram_bytes=64e6), uncounted(MINUS, grid=(9, 1, 1))
+    for of in (0, 1):
+        found = chain(*sums, *use, of=of)
+        assert found is not None
+        assert len(found.kernels) == 2
+    assert chain(*sums, *uncounted(MINUS, grid=(9, 1, 1), kernel="minus(float *)")) is None
+    assert chain(*sums, *uncounted(MINUS, grid=(9, 1, 1), kernel="row_max(float *)")) is None
+    assert chain(*sums, *uncounted(MINUS, grid=(9, 1, 1), dram_bytes=160e6)) is None
+
+
 STEP = a_pass(0, "scan_step(float *)", 1, dram_read=64e6)
 
 
