@@ -76,6 +76,14 @@ def operator_of(kernel: str) -> Operator | None:
     return _of_pytorch(kernel) if library.name == "PyTorch" else None
 
 
+def operation_name(kernel: str) -> str:
+    """Return what *kernel* does by its name: of PyTorch's operators the function in the template, for the template says nothing."""
+    operator = operator_of(kernel)
+    if operator is None or operator.library != "PyTorch":
+        return base_name(kernel)
+    return operator.name.split()[-1]
+
+
 def _of_cupy(name: str) -> Operator | None:
     match = _CUPY.fullmatch(name)
     *operands, result = match[2].split("_") if match else [""]

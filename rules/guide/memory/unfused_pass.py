@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.framework_operators import operation_name
 from gpuadvise.advisor.facts.library_kernels import base_name, is_product
 from gpuadvise.advisor.prose import and_list, plural, quoted
 from gpuadvise.advisor.quantity import show_bytes, show_seconds
@@ -89,7 +90,9 @@ def check(
 
 
 def _joined(chain: PassChain) -> Advice:
-    names = and_list(list(dict.fromkeys(quoted(base_name(kernel)) for kernel in chain.kernels)))
+    names = and_list(
+        list(dict.fromkeys(quoted(operation_name(kernel)) for kernel in chain.kernels))
+    )
     steps = len(set(chain.kernels)) == 1
     arrays = (
         f"arrays of {show_bytes(round(chain.array_bytes))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuadvise.advisor.facts.framework_operators import operator_of
+from gpuadvise.advisor.facts.framework_operators import operation_name, operator_of
 
 VECTORS = (
     "void at::native::vectorized_elementwise_kernel<4, {}, std::array<char *, {}>>(int, T2, T3)"
@@ -75,3 +75,12 @@ def test_one_reads_what_another_stored_by_library_and_type() -> None:
     assert gelu
     assert gelu.composite
     assert not add.composite
+
+
+def test_an_operator_is_called_by_its_function() -> None:
+    multiplies = (
+        "at::native::AUnaryFunctor<float, float, float, binary_internal::MulFunctor<float>>"
+    )
+    assert operation_name(VECTORS.format(multiplies, 2)) == "MulFunctor"
+    assert operation_name("cupy_sum") == "cupy_sum"
+    assert operation_name("void scale<4>(float *)") == "scale"
