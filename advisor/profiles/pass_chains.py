@@ -37,6 +37,7 @@ _OF_PEAK = number(
 _SAME_MOVED = 0.1  # of passes that load one array and store one, but for: L2 keeps some of it
 _SAME_LOADS = 0.01  # of two versions, but for
 _MANY_ARRAYS = 3  # that a pass and the one before it load, neither more
+_MOST_IN_A_ROW = 2  # of one operator in an expression: x * y * z
 # Each operator of an expression is a launch, whatever its name.
 _BY_STATEMENTS = ("PyTorch", "CuPy")
 
@@ -142,9 +143,14 @@ def _begins_anew(links: Sequence[KernelProfile], rest: Sequence[KernelProfile]) 
         return coming[0] in done
     if any(_is_version(coming[0], other) for other in done):
         return True
-    if done[-2:] == [coming[0]] * 2:
-        return True
+    if _streak(coming) > _MOST_IN_A_ROW or _streak(done[::-1]) > _MOST_IN_A_ROW:
+        return done[-1] != coming[0]  # one operator, timed again and again, is nothing's next step
     return any(coming[:count] == done[-count:] for count in range(2, len(done) + 1))
+
+
+def _streak(kernels: Sequence[str]) -> int:
+    """Return how often the first of *kernels* stands there in a row."""
+    return next((at for at, kernel in enumerate(kernels) if kernel != kernels[0]), len(kernels))
 
 
 def _is_version(kernel: str, other: str) -> bool:
@@ -167,7 +173,12 @@ def _is_chain(links: Sequence[KernelProfile]) -> bool:
     """Return whether *links* are enough, two of them store what others may load, and none is another's version."""
     kernels = {link.kernel for link in links}
     if all(operator_of(kernel) for kernel in kernels):
-        return len(kernels) > 1 and all(library_of(kernel) is not None for kernel in kernels)
+        # A list of operators that are each timed twice has none that stands alone.
+        names = [None, *(link.kernel for link in links), None]
+        alone = any(
+            names[at] not in (names[at - 1], names[at + 1]) for at in range(1, len(names) - 1)
+        )
+        return len(kernels) > 1 and alone
     stems = [passes.stem(link.kernel) for link in links if library_of(link.kernel) is None]
     if len(links) == len(stems) == len(set(stems)) == 2 and _works_in_place(links[1].kernel):
         moved = [link.dram_bytes or 0.0 for link in links]

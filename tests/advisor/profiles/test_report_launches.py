@@ -205,6 +205,20 @@ def test_the_next_round_of_a_loop_is_a_chain_of_its_own() -> None:
         assert found.kernels == tuple(row)
 
 
+@pytest.mark.parametrize("times", [2, 3, 5])
+def test_operators_that_are_each_timed_again_and_again_are_a_list(times: int) -> None:
+    row = [kernel for kernel in (MULTIPLIES, TORCH[2], GELU) for _ in range(times)]
+    launches = [torch_pass(number, kernel) for number, kernel in enumerate(row)]
+    assert all(chain(*launches, of=of) is None for of in range(len(row)))
+
+
+def test_an_operator_may_stand_twice_in_a_row() -> None:
+    row = [MULTIPLIES, MULTIPLIES, TORCH[2]]  # of x * y * z
+    found = chain(*(torch_pass(number, kernel) for number, kernel in enumerate(row)))
+    assert found is not None
+    assert found.kernels == tuple(row)
+
+
 def test_what_may_replace_the_others_is_none_of_them() -> None:
     row = [MULTIPLIES, TORCH[2], GELU]
     launches = [torch_pass(number, kernel) for number, kernel in enumerate(row)]
