@@ -135,6 +135,15 @@ def as_many_elements(one: KernelProfile, other: KernelProfile) -> bool:
     )
 
 
+def may_store(profile: KernelProfile, size: float) -> bool:
+    """Return whether an operation on elements may store *size* bytes, by its threads and its type."""
+    operator = operator_of(profile.kernel)
+    width = _SIZES.get(operator.result or "") if operator else None
+    return width is not None and any(
+        count and abs(count[0] * width - size) <= _OTHER_SIZE * size for count in _elements(profile)
+    )
+
+
 def _elements(profile: KernelProfile) -> list[tuple[int, int] | None]:
     """Return how many elements *profile* works on in each version of its library, and how many of them are one block's.
 

@@ -6,7 +6,7 @@ import re
 from math import isclose
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.framework_operators import as_many_elements, operator_of
+from gpuadvise.advisor.facts.framework_operators import as_many_elements, may_store, operator_of
 from gpuadvise.advisor.facts.library_kernels import base_name, library_of
 from gpuadvise.advisor.facts.report_launches import PassChain
 from gpuadvise.advisor.profiles import passes
@@ -92,6 +92,8 @@ def _goes_on(before: KernelProfile, profile: KernelProfile) -> bool:
     size = passes.size_of_arrays(profile)
     if library_of(profile.kernel) and not all(map(_is_sum_or_operator, (before, profile))):
         return False
+    if size is None and library_of(profile.kernel) and bool(first) != bool(second):
+        return _sums_up(before, profile) if second else _sums_up(profile, before)
     if size is None:
         shape = (before.grid, before.block) == (profile.grid, profile.block)
         return shape and passes.passes_uncounted(before) and passes.passes_uncounted(profile)
@@ -105,6 +107,12 @@ def _is_sum_or_operator(profile: KernelProfile) -> bool:
     if _library(profile) != "PyTorch":
         return True
     return bool(operator_of(profile.kernel)) or bool(_REDUCED.search(base_name(profile.kernel)))
+
+
+def _sums_up(total: KernelProfile, operation: KernelProfile) -> bool:
+    """Return whether *total* moves as much as the array that *operation* stores, on a page that counts no bytes of either."""
+    uncounted = passes.passes_uncounted(total) and passes.is_operation(operation)
+    return uncounted and may_store(operation, total.dram_bytes or 0.0)
 
 
 def _is_rewritten(before: KernelProfile, profile: KernelProfile) -> bool:

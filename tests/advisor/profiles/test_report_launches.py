@@ -189,6 +189,19 @@ def test_operators_of_a_library_are_of_one_computation_by_their_elements() -> No
     assert chain(less, torch_pass(2, "scale(float *)", grid=(65_536, 1, 1))) is None
 
 
+def test_a_sum_moves_what_an_operator_stores_where_a_page_counts_no_bytes() -> None:
+    largest = uncounted(a_pass(0, TORCH[0], 1, grid=(512, 1, 1)), dram_bytes=1.01 * 64 * MB)
+    others = uncounted(torch_pass(1, TORCH[1]), torch_pass(2, TORCH[2]), dram_bytes=128 * MB)
+    found = chain(*largest, *others)
+    assert found is not None
+    assert len(found.kernels) == 3
+    half = uncounted(*largest, dram_bytes=32 * MB)
+    assert chain(*half, *others) is None
+    pair = chain(*half, *others, of=1)
+    assert pair is not None
+    assert len(pair.kernels) == 2
+
+
 def test_an_operator_comes_again_in_one_expression() -> None:
     row = [MULTIPLIES, TORCH[2], MULTIPLIES, TORCH[2].replace("exp", "tanh")]
     found = chain(*(torch_pass(number, kernel) for number, kernel in enumerate(row)), of=2)
