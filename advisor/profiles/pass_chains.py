@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import isclose
+from math import isclose, prod
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.framework_operators import as_many_elements, may_store, operator_of
@@ -55,6 +55,7 @@ def chain_around(
         return _joined(using, one_shape=True)
     run, at = _run(profile, neighbour)
     links = _statement(run, at)
+    links = _without_sums_at_start(links)
     if any(link is profile for link in links) and _is_chain(links):
         return _joined(links, one_shape=_of_one_shape(links))
     steps = steps_of_one(profile, neighbour)
@@ -95,7 +96,7 @@ def _goes_on(before: KernelProfile, profile: KernelProfile) -> bool:
     if size is None and library_of(profile.kernel) and bool(first) != bool(second):
         return _sums_up(before, profile) if second else _sums_up(profile, before)
     if size is None:
-        shape = (before.grid, before.block) == (profile.grid, profile.block)
+        shape = _threads(before) == _threads(profile)
         return shape and passes.passes_uncounted(before) and passes.passes_uncounted(profile)
     if passes.passes_over(before, size):
         return not _is_rewritten(before, profile)
@@ -147,6 +148,8 @@ def _begins_anew(links: Sequence[KernelProfile], rest: Sequence[KernelProfile]) 
     An operator of a framework comes again in one expression, so that a row of them has to come again there.
     """
     done, coming = [link.kernel for link in links], [link.kernel for link in rest]
+    if library_of(coming[0]) is None:
+        return _is_another_version(coming[0], done)
     if _library(rest[0]) not in _BY_STATEMENTS:
         return coming[0] in done
     if any(_is_version(coming[0], other) for other in done):
@@ -154,6 +157,21 @@ def _begins_anew(links: Sequence[KernelProfile], rest: Sequence[KernelProfile]) 
     if _streak(coming) > _MOST_IN_A_ROW or _streak(done[::-1]) > _MOST_IN_A_ROW:
         return done[-1] != coming[0]  # one operator, timed again and again, is nothing's next step
     return any(coming[:count] == done[-count:] for count in range(2, len(done) + 1))
+
+
+def _is_another_version(kernel: str, done: Sequence[str]) -> bool:
+    """Return whether *kernel*, somebody's own, is one of those *done* again or, by its name, a version of one or of all of them."""
+    if any(
+        passes.stem(kernel) == passes.stem(other) for other in done if library_of(other) is None
+    ):
+        return True
+    words = _words_of(kernel)
+    return "fused" in words or sum(not words.isdisjoint(_words_of(other)) for other in done) > 1
+
+
+def _words_of(kernel: str) -> frozenset[str]:
+    """Return the words of a kernel's name, but for those that say nothing of what it does."""
+    return frozenset(map(str.lower, _WORD.findall(base_name(kernel)))) - _OF_NO_OPERATION
 
 
 def _streak(kernels: Sequence[str]) -> int:
@@ -177,6 +195,17 @@ def _without_replacements(links: Sequence[KernelProfile]) -> Sequence[KernelProf
     return links[:count]
 
 
+def _without_sums_at_start(links: Sequence[KernelProfile]) -> Sequence[KernelProfile]:
+    """Return *links* without sums before the first pass that somebody's own kernels make: of what was summed nothing stands there."""
+    start = 0
+    while start < len(links) and library_of(links[start].kernel) is None:
+        stored, loaded = links[start].global_stores.bytes_used, _loaded(links[start])
+        if stored is None or stored > passes.OF_A_SUM * loaded:
+            break
+        start += 1
+    return links[start:]
+
+
 def _is_chain(links: Sequence[KernelProfile]) -> bool:
     """Return whether *links* are enough, two of them store what others may load, and none is another's version."""
     kernels = {link.kernel for link in links}
@@ -187,12 +216,12 @@ def _is_chain(links: Sequence[KernelProfile]) -> bool:
             names[at] not in (names[at - 1], names[at + 1]) for at in range(1, len(names) - 1)
         )
         return len(kernels) > 1 and alone
-    stems = [passes.stem(link.kernel) for link in links if library_of(link.kernel) is None]
-    if len(links) == len(stems) == len(set(stems)) == 2 and _works_in_place(links[1].kernel):
+    own = all(library_of(link.kernel) is None for link in links)
+    if len(links) == 2 and own and _works_in_place(links[1].kernel):
         moved = [link.dram_bytes or 0.0 for link in links]
         alike = isclose(*moved, rel_tol=_SAME_MOVED) and passes.passes_uncounted(links[0])
         return alike or _hands_over(links[0], links[1])
-    if len(links) < _SHORTEST_CHAIN or len(set(stems)) < len(stems):
+    if len(links) < _SHORTEST_CHAIN:
         return False
     known = [size for link in links if (size := link.global_stores.bytes_used) is not None]
     return not known or sum(size > passes.OF_A_SUM * max(known) for size in known) > 1
@@ -259,10 +288,18 @@ def _of_one_shape(links: Sequence[KernelProfile]) -> bool:
     shapes: dict[str, set[object]] = {}
     for link in links:
         template = base_name(link.kernel) if _library(link) == "PyTorch" else ""
-        shapes.setdefault(template, set()).add((link.grid, link.block))
+        shapes.setdefault(template, set()).add(_threads(link))
     return all(len(seen) == 1 for seen in shapes.values())
 
 
+def _threads(link: KernelProfile) -> int | None:
+    return prod(link.grid) * prod(link.block) if link.grid and link.block else None
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_OF_NO_OPERATION = frozenset(
+    ("kernel", "pass", "step", "stage", "of", "the", "and", "to", "by", "in")
+)
 _REDUCED = re.compile(r"reduce|softmax|norm", re.IGNORECASE)
 # Several passes already, however many stand before it.
 _FUSED = re.compile(r"softmax|norm", re.IGNORECASE)

@@ -26,6 +26,7 @@ _SUM = re.compile(
     r"(?:^|_)(?:sums?|means?|max|min|peak|norms?|var|std|stats?|total|reduce|moments?|mass|amax|absmax)(?:_|\d|$)"
 )
 _MOST_SUMS = 3  # before the pass that uses them
+_MOST_WEIGHTS = 2  # of each column: a factor and a summand
 
 
 def sums_and_their_use(
@@ -35,7 +36,7 @@ def sums_and_their_use(
 
     Where a page counts no bytes of loads and stores, names tell them: `row_mean` and `row_minus`.
     """
-    for ahead in range(_MOST_SUMS + 1):
+    for ahead in range(_MOST_SUMS + 2):
         use = neighbour(ahead) if ahead else profile
         if use is None:
             break
@@ -50,19 +51,44 @@ def sums_and_their_use(
             if not (_goes_before(total, use) if named else _is_sum_over_what_is_used(total, use)):
                 break
             links.insert(0, total)
-        return links if len(links) > 1 and any(link is profile for link in links) else ()
+        if len(links) == 1:
+            continue
+        source = neighbour(place) if (place := ahead - len(links)) else profile
+        if source is not None and not named and _stores_what_is_summed(source, links[0]):
+            links.insert(0, source)
+        if any(link is profile for link in links):
+            return links
     return ()
 
 
+def _stores_what_is_summed(source: KernelProfile, total: KernelProfile) -> bool:
+    """Return whether *source* is a pass that stores as much as *total* reads: a residual that is added before a norm."""
+    read, stored = total.dram_read or 0.0, source.global_stores.bytes_used or 0.0
+    return (
+        source.device == total.device
+        and library_of(source.kernel) is library_of(total.kernel) is None
+        and passes.stem(source.kernel) != passes.stem(total.kernel)
+        and abs(read - stored) <= _SAME_ARRAY * read
+        and passes.passes_over(source, stored)
+    )
+
+
 def _may_use_values_of_rows(profile: KernelProfile) -> bool:
-    """Return whether *profile* passes over an array, which it stores changed, and loads at most a few values of each row beside it."""
+    """Return whether *profile* passes over an array, which it stores changed, and loads at most a few values of each row beside it.
+
+    Weights of the columns, which every row loads and a cache has, are as many bytes as the array.
+    """
     loaded, read = profile.global_loads.bytes_used, profile.dram_read
     stored = profile.global_stores.bytes_used
     if not loaded or not read or not stored or stored <= passes.OF_A_SUM * loaded:
         return False
-    beside = loaded - read <= _MOST_SUMS * passes.VALUE_OF_A_WARP * read
-    in_one_pass = loaded <= passes.ONCE * read and stored <= passes.MOST_WRITTEN * read
-    return beside and in_one_pass and passes.takes_the_time_of_its_bytes(profile, loaded)
+    weights = min(max(0, round(loaded / read) - 1), _MOST_WEIGHTS)
+    of_rows = loaded - (1 + weights) * read
+    if weights and of_rows <= 0:
+        return False
+    in_one_pass = loaded <= (passes.ONCE + weights) * read and stored <= passes.MOST_WRITTEN * read
+    few = of_rows <= _MOST_SUMS * passes.VALUE_OF_A_WARP * read
+    return few and in_one_pass and passes.takes_the_time_of_its_bytes(profile, loaded)
 
 
 def _is_sum_over_what_is_used(total: KernelProfile, use: KernelProfile) -> bool:

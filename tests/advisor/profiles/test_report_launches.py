@@ -302,6 +302,46 @@ def test_another_pass_does_not(change: dict[str, object]) -> None:
     assert chain(replace(MEAN, dram_read=None), MINUS) is None
 
 
+def test_weights_of_the_columns_come_beside_a_sum() -> None:
+    weighted = replace(MINUS, global_loads=moved(128.5e6), dram_read=64e6)
+    assert chain(MEAN, weighted) is not None
+    assert chain(MEAN, replace(weighted, global_loads=moved(127e6))) is None  # no value of a row
+
+
+def test_the_pass_that_stored_what_is_summed_belongs_to_it() -> None:
+    adds = a_pass(0, "add_residual(float *)", 2, dram_read=128e6)
+    launches = (adds, replace(MEAN, number=1), replace(MINUS, number=2))
+    for of in range(3):
+        found = chain(*launches, of=of)
+        assert found is not None
+        assert found.kernels == tuple(launch.kernel for launch in launches)
+    other = replace(adds, global_stores=moved(96e6))
+    assert chain(other, *launches[1:]) is None
+
+
+@pytest.mark.parametrize("name", ["scale_rows", "fused", "offset_and_bound", "offset_rows"])
+def test_a_version_of_a_chain_by_its_name_ends_it(name: str) -> None:
+    """Behind three passes a kernel that does what one of them does, or all, is what replaces them."""
+    names = ("scale(float *)", "offset(float *)", "bound(float *)")
+    launches = [a_pass(at, kernel, 1, dram_read=64e6) for at, kernel in enumerate(names)]
+    version = a_pass(3, f"{name}(float *)", 1, dram_read=64e6)
+    for of in range(3):
+        found = chain(*launches, version, of=of)
+        assert found is not None
+        assert found.kernels == names
+    assert chain(*launches, version, of=3) is None
+
+
+def test_a_sum_before_passes_is_not_theirs() -> None:
+    names = ("scale(float *)", "offset(float *)", "bound(float *)")
+    launches = [a_pass(at + 1, kernel, 1, dram_read=64e6) for at, kernel in enumerate(names)]
+    total = a_pass(0, "columns(float *)", 1, stores=0.001, dram_read=64e6)
+    found = chain(total, *launches, of=2)
+    assert found is not None
+    assert found.kernels == names
+    assert chain(total, *launches) is None
+
+
 def test_names_tell_sums_of_rows_where_a_page_counts_no_bytes() -> None:
     sums, use = uncounted(MEAN, dram_bytes=64e6), uncounted(MINUS, grid=(9, 1, 1))
     for of in (0, 1):
