@@ -49,7 +49,11 @@ BLIND = {
     ("ninth", "details.csv"): 0.87,
     ("tenth", "raw.csv"): 0.93,
     ("tenth", "details.csv"): 0.87,
+    ("eleventh", "raw.csv"): 0.83,
+    ("eleventh", "details.csv"): 0.73,
 }
+# Of precision, where it is less: half of the words that 64-bit loads move are used there, which the reader did not count.
+RIGHT = {("eleventh", "details.csv"): 0.94}
 # Excellent launches that are not silent, where there are any: in the third and fifth a sparse product has two low remarks.
 NOISY = {
     ("third", "raw.csv"): 1,
@@ -86,5 +90,5 @@ def test_advice_on_blindly_labelled_launches_stays_true(name: str, form: str) ->
     score = TRUTH.scored(list(TRUTH.launches(folder, form)), known)
     assert score.limits == len(known)
     assert len(score.noisy) <= NOISY.get((name, form), 0), score.noisy
-    assert score.precision >= LEAST, score.lines
+    assert score.precision >= RIGHT.get((name, form), LEAST), score.lines
     assert score.recall >= BLIND[name, form], score.lines
