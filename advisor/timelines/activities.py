@@ -101,9 +101,15 @@ class KernelRuns:
 
     times: IntervalLog
     starts: list[int] = field(default_factory=list)  # the first of them
+    first_start: int | None = None  # where no starts are kept
     durations: Tally = field(default_factory=Tally)
     streams: set[int] = field(default_factory=set)
     in_graphs: int = 0
+
+    @property
+    def first_ns(self) -> int | None:
+        """When the first of them began; None where that is not known."""
+        return min(self.starts, default=self.first_start)
 
     def add(self, start: int, end: int) -> None:
         """Add one run."""
@@ -265,6 +271,8 @@ class Recording:
     host_events: HostEvents = field(default_factory=HostEvents)
     launch_log: LaunchLog = field(default_factory=LaunchLog)
     profiler_times: IntervalLog = field(default_factory=IntervalLog)  # recording held the host up
+    # A context was made, or a library set itself up, between calls.
+    set_up_times: IntervalLog = field(default_factory=IntervalLog)
     load_times: IntervalLog = field(default_factory=IntervalLog)  # code was loaded, in some call
     products: dict[MatrixProduct, int] = field(default_factory=dict)
     is_sample: bool = False  # most of its events were left out

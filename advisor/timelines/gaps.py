@@ -16,12 +16,14 @@ from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
 from gpuadvise.advisor.timelines.replay import Replay
 from gpuadvise.advisor.timelines.sorted_runs import merged
 from gpuadvise.advisor.timelines.start_up import (
+    LONGEST_SET_UP_NS,
     HeldUp,
     LongerThan,
     UpTo,
     compiles,
     first_calls,
     first_calls_of_operators,
+    first_runs,
     is_warm_up,
     one_time_calls,
 )
@@ -197,6 +199,7 @@ def idleness(
     longest = sorted(sums.longest, key=lambda gap: gap.start)
     culprits = recording.host_events.culprits([(gap.start, gap.end) for gap in longest])
     once = _one_time(longest, culprits, first_steps_end_ns or start)
+    once |= _set_up(longest, culprits, Cover([recording.set_up_times]), first_runs(kernels))
     if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
         once |= _first_calls(longest, culprits, end - start - sums.idle_ns, copies or Cover([]))
     if recording.recorder is Recorder.PYTORCH:
@@ -241,6 +244,31 @@ def _one_time(
         if _asks_no_loader(culprit)
         and gap.cause is not GapCause.MODULE_LOAD
         and ((culprit and compiles(culprit, gap.length)) or gap.end <= first_steps_end_ns)
+    }
+
+
+def _set_up(
+    longest: Sequence[_LongGap],
+    culprits: Sequence[Culprit | None],
+    set_up: Cover,
+    firsts: Sequence[int],
+) -> set[int]:
+    """Return which of the *longest* gaps hold a library that sets itself up, or code loaded for a kernel's first run.
+
+    What is compiled, loaded and looked for then is beside the calls that tell of it: up to as long as that takes.
+    """
+    times = [start for start, _ in set_up]
+    new = set(firsts)
+    return {
+        at
+        for at, (gap, culprit) in enumerate(zip(longest, culprits, strict=True))
+        if gap.length <= LONGEST_SET_UP_NS
+        and gap.cause is not GapCause.MODULE_LOAD
+        and _asks_no_loader(culprit)
+        and (
+            bisect_left(times, gap.start) < bisect_left(times, gap.end)
+            or (GapCause.MODULE_LOAD in gap.parts and gap.end in new)
+        )
     }
 
 
@@ -569,6 +597,7 @@ class _Calls:
                 yield GapCause.START_UP, LongerThan(Cover([calls.times]), least)
                 yield cause, UpTo(Cover([calls.times]), least)
         yield GapCause.PROFILER, Cover([recording.profiler_times])
+        yield GapCause.START_UP, Cover([recording.set_up_times])
         yield GapCause.MODULE_LOAD, Cover([recording.load_times])
         for cause, logs in groups.items():
             yield cause, Cover(logs)

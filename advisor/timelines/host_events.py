@@ -39,9 +39,9 @@ _FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~+-]*[/\\])+(?=[\w.~+<-])")
 _AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootstrap")
 # Code of a script outside of functions: the line is the one at which the recording began.
 _SCRIPT = re.compile(r"[^<>]*\.py\(\d+\): <module>$")
-# What PyTorch, Triton, JAX and TensorFlow call compiling, and calling what may be compiled first.
+# What NVIDIA, PyTorch, Triton, JAX and TensorFlow call compiling, and calling what may be compiled first.
 _COMPILER = re.compile(
-    r"Torch-Compiled Region|TorchDynamo|CompiledFunction|dynamo_timed|compile_inner|compile_fx|"
+    r"(?i:nvrtc)|Torch-Compiled Region|TorchDynamo|CompiledFunction|dynamo_timed|compile_inner|compile_fx|"
     r"call_user_compiler|async_compile|CachingAutotuner|GraphExecutor|backend_compile|"
     r"compile_or_get_cached|XlaCompile|triton[/\\](?:compiler|runtime[/\\](?:jit|autotuner))|"
     r"torch[/\\]_dynamo[/\\](?:convert_frame|symbolic_convert|output_graph)|"

@@ -38,6 +38,14 @@ from gpuadvise.advisor.timelines.nsys_rows import (
     gathered_calls,
     gathered_kernels,
 )
+from gpuadvise.advisor.timelines.nsys_set_up import (
+    CONTEXT_MARKS,
+    LOADING_MARKS,
+    LOOK_UPS,
+    SET_UP_NS,
+    around_marks,
+    runs_of_look_ups,
+)
 from gpuadvise.advisor.timelines.pace import FEWEST_FRAMES
 from gpuadvise.advisor.timelines.steps import MOST_STARTS, RepeatedRanges
 
@@ -46,6 +54,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
+    from gpuadvise.advisor.timelines.intervals import Interval
 
     _Gathered = TypeVar("_Gathered")
 
@@ -107,6 +116,8 @@ _BY_DRIVER = ("ioctl",)  # calls of the system that CUDA's driver makes inside o
 _THREAD_BITS = 24
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
+_MOST_FIRSTS = 1 << 15  # kernels of a recording of which first runs are looked for
+_MOST_MARKS = 1 << 16  # rows that tell when a library or a context was set up
 _SHAPE = (
     "registersPerThread",
     "staticSharedMemory",
@@ -161,6 +172,7 @@ def read_nsys(path: Path) -> Recording:
         recording = Recording(recorder=Recorder.NSIGHT_SYSTEMS, version=export.version())
         export.read_gpus(recording)
         export.read_kernels(recording)
+        export.read_first_starts(recording)
         export.read_longest_starts(recording)
         export.read_copies(recording)
         export.read_memsets(recording)
@@ -172,6 +184,7 @@ def read_nsys(path: Path) -> Recording:
         export.read_overhead(recording)
         export.read_window(recording)
         export.read_first_launches(recording)
+        export.read_set_up(recording)
     if not recording.gpus:
         raise BadInput(
             f"{quoted_path(path.name)} holds no work of a GPU.",
@@ -225,6 +238,7 @@ class _Export:
             for table in _TABLES
             if table in real
         }
+        self.has_names = {"id", "value"} <= self.columns.get("StringIds", set())
         self.has_processes = "globalPid" in self.columns.get(
             COPIES, ()
         ) and "globalTid" in self.columns.get(CALLS, ())
@@ -370,6 +384,29 @@ class _Export:
                 recording, KERNELS, columns, lambda kernels: gathered_kernels(kernels, shapes)
             )
         )
+
+    def read_first_starts(self, recording: Recording) -> None:
+        """Take when each kernel ran for the first time, of a recording so short that its first launches tell."""
+        have = self.columns.get(KERNELS, set())
+        column = self.name_column()
+        if not {"start", "end", column} <= have:
+            return
+        ((rows,),) = self.database.execute(f"SELECT count(*) FROM {KERNELS}")
+        if rows > _MOST_FIRSTS:
+            return
+        wanted = (column, "deviceId", "globalPid")
+        firsts = self.database.execute(
+            f"SELECT {self.listed(KERNELS, wanted)}, min(start) FROM {KERNELS} WHERE {_USABLE} "
+            "GROUP BY 1, 2, 3"
+        ).fetchall()
+        names = self.names(row[0] for row in firsts)
+        by_kernel = {
+            (self.gpu(number, process), names.get(name)): start
+            for name, number, process, start in firsts
+        }
+        for gpu, activities in recording.gpus.items():
+            for shape, runs in activities.kernels.items():
+                runs.first_start = by_kernel.get((gpu, shape.name))
 
     def read_longest_starts(self, recording: Recording) -> None:
         """Take the first starts of the kernel that takes the longest on each GPU: they tell a pace."""
@@ -564,9 +601,8 @@ class _Export:
         if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(OVERHEAD, set()):
             return
         where = _USABLE
-        if {"id", "value"} <= self.columns.get("StringIds", set()):
-            loading = "SELECT id FROM StringIds WHERE value LIKE 'dlopen(%'"
-            where += f" AND nameId NOT IN ({loading})"
+        if self.has_names:
+            where += f" AND nameId NOT IN ({_named(LOADING_MARKS)})"
         threads = self.calling_threads()
         for start, end, thread in self.rows(OVERHEAD, ("start", "end", "globalTid"), where):
             if thread in threads:
@@ -618,6 +654,66 @@ class _Export:
             if end is not None and (gpu.launched_ns is None or end < gpu.launched_ns):
                 gpu.launched_ns = end
 
+    def read_set_up(self, recording: Recording) -> None:
+        """Take when the threads that called CUDA made a context, and when libraries set themselves up.
+
+        What is loaded before the first call of CUDA is the process's start, not a library's of the GPU.
+        """
+        if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(CALLS, set()):
+            return
+        if not self.has_names:
+            return
+        by_kind = [
+            self.times_by_thread(table, like)
+            for table, like in (
+                (CALLS, LOOK_UPS),
+                (OVERHEAD, CONTEXT_MARKS),
+                (OVERHEAD, LOADING_MARKS),
+            )
+        ]
+        first = recording.first_call_ns or 0
+        for thread in self.calling_threads():
+            looked_up, contexts, loaded = (times.get(thread, []) for times in by_kind)
+            loaded = [time for time in loaded if time >= first]
+            marked = [*looked_up, *contexts, *loaded]
+            if not marked:
+                continue
+            window = min(marked) - SET_UP_NS, max(marked) + SET_UP_NS
+            calls = self.calls_between(thread, window, ())
+            others = self.calls_between(thread, window, LOOK_UPS)
+            made = [time for time in contexts if time <= contexts[0] + SET_UP_NS]
+            libraries = runs_of_look_ups(looked_up, [start for start, _ in others])
+            for start, end in (
+                *around_marks(made, calls),
+                *around_marks([*libraries, *loaded], others),
+            ):
+                recording.set_up_times.add(start, end)
+
+    def times_by_thread(self, table: str, like: tuple[str, ...]) -> dict[int, list[int]]:
+        """Return when rows of *table* began whose names are *like* one of these, in order, by thread."""
+        if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(table, set()):
+            return {}
+        times: dict[int, list[int]] = {}
+        rows = self.database.execute(
+            f"SELECT start, globalTid FROM {table} WHERE {_USABLE} AND nameId IN ({_named(like)}) "
+            f"ORDER BY start LIMIT {_MOST_MARKS}"
+        )
+        for start, thread in rows:
+            times.setdefault(thread, []).append(start)
+        return times
+
+    def calls_between(
+        self, thread: int, window: Interval, unlike: tuple[str, ...]
+    ) -> list[Interval]:
+        """Return the calls of *thread* in a *window* whose names are *unlike* these, in order."""
+        begin, end = window
+        others = f"AND nameId NOT IN ({_named(unlike)}) " if unlike else ""
+        return self.database.execute(
+            f"SELECT start, end FROM {CALLS} WHERE {_USABLE} AND globalTid = {thread} AND "
+            f"start BETWEEN {begin} AND {end} {others}"
+            f"ORDER BY start LIMIT {_MOST_MARKS}"
+        ).fetchall()
+
     def read_rank(self, recording: Recording) -> None:
         """Take the rank of a recording of one process of MPI."""
         if "rank" in self.columns.get(RANKS, set()):
@@ -637,6 +733,12 @@ class _Export:
         )
         first = self.database.execute(f"SELECT min(start) FROM {CALLS} WHERE {_USABLE}")
         (recording.first_call_ns,) = first.fetchone()
+
+
+def _named(patterns: tuple[str, ...]) -> str:
+    """Return a query for the numbers of names that are like one of *patterns* of this code."""
+    like = " OR ".join(f"value LIKE '{pattern}'" for pattern in patterns)
+    return f"SELECT id FROM StringIds WHERE {like}"
 
 
 def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _REACHES_GPU_NS = 50_000
 _CONVOLUTION = re.compile(r"aten::(?:cudnn_|_?convolution|conv\dd)")
+_UNLOADING = re.compile(r"cu(?:da)?(?:Module|Library)Unload")
 # Later ones take some tenths of a millisecond under PyTorch's profiler.
 _MAKES_HANDLE_NS = 1_000_000
 # A kernel that does not begin within this time of its launch waits for what is not recorded.
@@ -38,8 +39,8 @@ class Outside:
     """Nanoseconds from the first call to the GPU's first work, and from its last work to the last call.
 
     What PyTorch records of the host begins with its own long events, where these are earlier.
-    ``calls_before_ns`` and ``calls_after_ns`` of them the host was in calls: contexts, allocations,
-    first launches, and what frees them. ``queued_ns`` of the first are those beside calls in which the
+    ``calls_before_ns`` and ``calls_after_ns`` of them the host was in calls, or a context was made or a
+    library set up: allocations, first launches, and what frees them. ``queued_ns`` of the first are those beside calls in which the
     first kernel had been launched and did not begin. ``call`` took most of what comes once, *call_ns*, the
     GPU's idle time in the span counted too; None: there was none. ``silent_before_ns`` and
     ``silent_after_ns`` lie further out: the program ran, and called nothing of CUDA yet, or any more.
@@ -100,9 +101,10 @@ def outside_of(
     called = {
         name: calls
         for name, calls in recording.calls.items()
-        if calls.kind is not CallKind.SYNCHRONIZATION  # waits tell nothing of work
+        # Waits tell nothing of work, nor does what the driver unloads as the process ends.
+        if calls.kind is not CallKind.SYNCHRONIZATION and not _UNLOADING.match(name)
     }
-    cover = Cover(calls.times for calls in called.values())
+    cover = Cover([*(calls.times for calls in called.values()), recording.set_up_times])
     last, before, after = ended, 0, 0
     # Short calls, which are in no cover, begin a recording too.
     first = begun if recording.first_call_ns is None else min(begun, recording.first_call_ns)
@@ -140,7 +142,8 @@ def outside_of(
         queued_ns=queued,
         silent_before_ns=silent_before,
         silent_after_ns=silent_after,
-        call=call if call and spent[call] else None,
+        # What is beside calls has no name: none takes most of it where that is more.
+        call=call if call and spent[call] > length(Cover([recording.set_up_times])) else None,
         call_ns=spent[call] if call else 0,
         culprit=culprit,
         starts=culprit is not None and _starts(culprit, (first, until), kernels, events),

@@ -5,6 +5,7 @@ No repair of a loop wins that time, and a longer run has no more of it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,8 @@ _KINDS = (
     CallKind.RELEASE,
     CallKind.OTHER,
 )
+# Nor do these of them: they move the pages that they are asked for.
+_BY_BYTES = re.compile(r"MemPrefetch|MemAdvise")
 # A launch that loads code took 15 to 1,565 ms where the others took 5 to 16 us.
 _TIMES_THE_MEDIAN = 100
 _LEAST_NS = 1_000_000
@@ -52,6 +55,8 @@ _OF_PYTORCH = ("aten::", "c10d::")
 _SEVERAL = 3
 # An operator's long calls are its first ones where these hold two thirds of their time.
 _MOSTLY_FIRST = 2
+# A library is loaded, and sets itself up, in this time: cuBLAS and cuDNN took 0.1 to 0.7 s.
+LONGEST_SET_UP_NS = 1_000_000_000
 # Allocations that all come before this share of the GPU's work fill a pool once.
 _WARM_UP = 1 / 3
 
@@ -64,17 +69,26 @@ def one_time_calls(
     A few long calls are the start, and any number where most of them give a kernel to the GPU that
     never ran before: its code is loaded in that call.
     """
-    least = {name: bound for name, runs in calls.items() if (bound := _least_ns(runs)) is not None}
-    firsts = sorted(min(runs.starts) for runs in kernels if runs.starts)
+    least = {
+        name: bound for name, runs in calls.items() if (bound := _least_ns(name, runs)) is not None
+    }
+    firsts = first_runs(kernels)
     once = {}
     for name, bound in least.items():
         long, few = Cover([calls[name].times]), calls[name].durations.summary().count < _FEW
-        count, loading = _loading(LongerThan(long, _LEAST_NS if few else bound), firsts)
+        # No launch takes so long once its code is there, however few of a recording are without.
+        shorter = few or calls[name].kind is CallKind.LAUNCH
+        count, loading = _loading(LongerThan(long, _LEAST_NS if shorter else bound), firsts)
         if count and loading * (_MOSTLY_FIRST + 1) >= _MOSTLY_FIRST * count:
-            once[name] = _LEAST_NS if few else bound
+            once[name] = _LEAST_NS if shorter else bound
         elif sum(map(len, LongerThan(long, bound).blocks())) in range(1, _MOST + 1):
             once[name] = bound
     return once
+
+
+def first_runs(kernels: Iterable[KernelRuns]) -> list[int]:
+    """Return when each of *kernels* ran for the first time, in order."""
+    return sorted(first for runs in kernels if (first := runs.first_ns) is not None)
 
 
 def _loading(long: LongerThan, firsts: Sequence[int]) -> tuple[int, int]:
@@ -89,14 +103,15 @@ def _loading(long: LongerThan, firsts: Sequence[int]) -> tuple[int, int]:
     return count, loading
 
 
-def _least_ns(runs: CallRuns) -> int | None:
-    if runs.kind not in _KINDS or not runs.durations:
+def _least_ns(name: str, runs: CallRuns) -> int | None:
+    if runs.kind not in _KINDS or not runs.durations or _BY_BYTES.search(name):
         return None
     summary = runs.durations.summary()
     if summary.count < _FEW:
         return _LEAST_OF_FEW_NS if summary.largest >= _LEAST_NS else None
     bound = max(_LEAST_NS, _TIMES_THE_MEDIAN * summary.median)
-    return bound if summary.largest >= bound else None
+    least = _LEAST_NS if runs.kind is CallKind.LAUNCH else bound
+    return bound if summary.largest >= least else None
 
 
 def is_warm_up(busy_at_last_ns: int, busy_ns: int) -> bool:
