@@ -42,17 +42,20 @@ _PROCESS_STARTS = number(
 
 
 def beside_run(run: TracedRun) -> Iterator[Advice]:
-    """Yield what is to be said of a recorded run beside its idle time."""
+    """Yield what is to be said of a recorded run beside its idle time: what takes the longest first."""
+    taken: list[tuple[float, Advice]] = []
     if run.much_beside(run.one_time_seconds):
-        yield _once(run)
+        taken.append((run.one_time_seconds, _once(run)))
     if run.much_beside(run.outside_code_seconds) and not _is_another_gap(run):
-        yield _outside(run)
+        taken.append((run.outside_code_seconds, _outside(run)))
     if run.much_beside(run.queued_seconds):
-        yield _queued(run)
+        taken.append((run.queued_seconds, _queued(run)))
+    if run.share_of_process(run.silent_seconds) >= HOST_BOUND_IDLE:
+        taken.append((run.silent_seconds, _silent(run)))
+    for _, advice in sorted(taken, key=lambda one: -one[0]):
+        yield advice
     if run.lost_launches:
         yield _cut(run)
-    if run.share_of_process(run.silent_seconds) >= HOST_BOUND_IDLE:
-        yield _silent(run)
 
 
 def _once(timeline: TracedRun) -> Advice:

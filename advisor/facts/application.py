@@ -89,12 +89,16 @@ class Allocations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Managed:
-    """Unified memory that a kernel touches; *taken_back* of it the host fetches back page by page."""
+    """Unified memory that a kernel touches; *taken_back* of it the host fetches back page by page.
+
+    Its faults take *taken_back_seconds* at most, None where they were not counted.
+    """
 
     bytes: int
     prefetched: bool
     advised: bool = False
     taken_back: int = 0
+    taken_back_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

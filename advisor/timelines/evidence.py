@@ -62,6 +62,8 @@ _VALUE_BYTES = 64
 _PREFETCHED_BYTES = 512 << 10
 # Seconds that one costs: 6 us of a kernel were measured on a H200, and tens of them on older parts.
 _PAGE_FAULT, _PAGE_FAULT_AT_MOST = 20e-6, 100e-6
+# Of what a page takes: a gap so many times as long is the host's own work.
+_MUCH_LONGER = 30
 # Kernels shorter than this take what any launch takes, whatever their shape.
 _SHORTEST_NS = 10_000
 _MOST_KERNELS = 50
@@ -324,11 +326,22 @@ def _frees_again(timeline: Timeline) -> bool:
 def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
     """Return the nanoseconds and the number of the long gaps in which the host worked.
 
-    None are counted where the host touches managed memory: each page that it takes back makes one.
+    Where the host touches managed memory, each page that it takes back makes a gap: only such are counted as are
+    much longer than that takes, and together more than twice as long as all pages.
     """
-    if any(copies.managed and copies.kind.path is CopyPath.D2H for copies in timeline.copies):
+    long = timeline.long_host_gaps
+    pages = sum(
+        copies.calls
+        for copies in timeline.copies
+        if copies.managed and copies.kind.path is CopyPath.D2H
+    )
+    if not pages or not long.gaps:
+        return long.total_ns, long.gaps
+    page_ns = round(_PAGE_FAULT_AT_MOST * _NS)
+    much_longer = long.total_ns >= _MUCH_LONGER * page_ns * long.gaps
+    if not much_longer or long.total_ns < 2 * page_ns * pages:
         return 0, 0
-    return timeline.long_host_gaps.total_ns, timeline.long_host_gaps.gaps
+    return long.total_ns - page_ns * pages, long.gaps
 
 
 def _median_kernel_ns(timeline: Timeline) -> int:
@@ -619,6 +632,7 @@ def _managed(timeline: Timeline) -> Managed | None:
     ]
     if not inward:
         return None
+    taken_back, seconds = _taken_back(timeline)
     called = any("Prefetch" in call.name for call in timeline.calls)
     typical = median_low([copies.median_bytes for copies in inward])
     advised = any("MemAdvise" in call.name for call in timeline.calls)
@@ -626,12 +640,13 @@ def _managed(timeline: Timeline) -> Managed | None:
         bytes=sum(copies.bytes for copies in inward),
         prefetched=called or typical >= _PREFETCHED_BYTES,
         advised=advised,
-        taken_back=_taken_back(timeline),
+        taken_back=taken_back,
+        taken_back_seconds=seconds if taken_back else None,
     )
 
 
-def _taken_back(timeline: Timeline) -> int:
-    """Return the bytes that the host fetched back by page faults, where those cost something."""
+def _taken_back(timeline: Timeline) -> tuple[int, float]:
+    """Return the bytes that the host fetched back by page faults, where those cost something, and what at most."""
     back = [
         copies
         for copies in timeline.copies
@@ -639,10 +654,10 @@ def _taken_back(timeline: Timeline) -> int:
         and copies.kind.path is CopyPath.D2H
         and copies.median_bytes < _PREFETCHED_BYTES
     ]
-    cost = _PAGE_FAULT * sum(copies.calls for copies in back)
-    if cost < WORTH_SAYING * timeline.steady_ns / _NS:
-        return 0
-    return sum(copies.bytes for copies in back)
+    faults = sum(copies.calls for copies in back)
+    if _PAGE_FAULT * faults < WORTH_SAYING * timeline.steady_ns / _NS:
+        return 0, 0.0
+    return sum(copies.bytes for copies in back), _PAGE_FAULT_AT_MOST * faults
 
 
 def _tells(kernels: Sequence[TracedKernel], timeline: Timeline) -> bool:

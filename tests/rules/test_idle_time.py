@@ -173,8 +173,8 @@ def test_findings_of_a_run_have_the_line_that_waits(
         line=96,
         function="train",
     )
-    given: dict[str, Any] = {"span_seconds": 1.0, "busy_seconds": 0.5, "kernels": 100}
-    given |= {"launches": 100, "idle_causes": (idle,)} | facts.pop("timeline", {})
+    given: dict[str, Any] = {"span_seconds": 1.0, "busy_seconds": 0.5, "kernels": 1000}
+    given |= {"launches": 1000, "idle_causes": (idle,)} | facts.pop("timeline", {})
     rules = tuple(each for each in RULES if each.id == rule)
     (said,) = run(rules, Facts(timeline=TracedRun(**given), **facts)).findings
     assert said.advice.location is not None

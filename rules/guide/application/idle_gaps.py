@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
+from gpuadvise.advisor.facts.timeline import GAPS_OF_A_LOOP, LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
@@ -29,6 +29,14 @@ _FETCHED_BACK = number(
     "managed memory that the host takes back by page faults, at least",
     "bytes/s",
     "half of what was measured on a H200",
+    LaunchSet.RECORDED,
+)
+
+_COLD = number(
+    0.8,
+    "what a program does once in a recording whose other idle time is low",
+    "share of the recording",
+    "our judgement: nothing of it was warm, and first uses lie in the rest, too",
     LaunchSet.RECORDED,
 )
 
@@ -98,7 +106,11 @@ def _host_bound(timeline: TracedRun) -> Advice:
 
 
 def _is_minor(run: TracedRun, idle: float) -> bool:
-    """Return whether another finding is about more than twice these *idle* seconds."""
+    """Return whether another finding is about more than twice these *idle* seconds, or little but a start ran."""
+    loaders = any(one.loader for one in run.idle_causes)
+    few = run.is_a_test and run.host_gaps < GAPS_OF_A_LOOP and not loaders
+    if few or run.share_of_recording(run.one_time_seconds) >= _COLD:
+        return True
     others = (one.seconds for one in run.idle_causes if one.cause not in _BESIDE_LAUNCHES)
     launches = run.launch_idle_seconds if run.waits_for_launches else 0.0
     return max(launches, *others, 0.0) > MUCH_MORE * idle
@@ -186,7 +198,8 @@ RULE = Rule(
         "last (low; medium from three tenths on), or pass while a launched kernel does not begin (low); or a tenth of what the program was seen to run "
         "lies before its first call of CUDA and behind its last (low; medium from three tenths and a second on); or a tenth of the launches have no kernel in the "
         "recording (low). Work that comes at the rate of a camera or a display has no gain (medium). The host's own work outside of PyTorch is medium where it is three tenths of "
-        "all that was recorded. Low is what less than half as much hangs on as on something else, and what the GPU does not begin though it was queued."
+        "all that was recorded. Low is what less than half as much hangs on as on something else, what is left of a recording of which four fifths come once, a gap or two of a test as of "
+        "launch-bound, and what the GPU does not begin though it was queued."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,

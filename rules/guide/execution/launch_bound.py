@@ -174,7 +174,7 @@ RULE = Rule(
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
         "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "
-        "Fewer than 200 kernels that take less than 0.5 ms, or 2 ms where stacks were recorded, are a test, and what is said of it is low."
+        "A millisecond or more of idle time for each launch is no launch's. Fewer than 200 kernels that take less than 0.5 ms, or 2 ms where stacks were recorded, are a test, and what is said of it is low."
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
     caller_side=True,

@@ -65,6 +65,8 @@ def _faulting(managed: Managed, timeline: TracedRun | None) -> Advice:
 def _taken_back(managed: Managed, timeline: TracedRun | None) -> Advice:
     """Advise on a program that prefetches one way only."""
     idle = 0.0 if timeline is None else timeline.idle_while("host-work")
+    counted = managed.taken_back_seconds
+    lost = idle if counted is None else min(idle, counted)
     return Advice(
         message=(
             f"{show_bytes(managed.taken_back)} of managed memory come back page by page: the host's first touch "
@@ -77,7 +79,9 @@ def _taken_back(managed: Managed, timeline: TracedRun | None) -> Advice:
         evidence=(
             (given if timeline is None else traced)("taken back", managed.taken_back, "bytes"),
         ),
-        gain=None if timeline is None else span_gain(timeline, idle, "idle while the host worked"),
+        gain=None
+        if timeline is None
+        else span_gain(timeline, lost, "idle time that its faults take"),
         priority=Priority.LOW,
     )
 
