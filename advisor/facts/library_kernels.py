@@ -211,6 +211,12 @@ def is_call_of_its_own(name: str) -> bool:
     return bool(re.search(_ONE_CALL, name))
 
 
+def is_compiled_at_first_call(name: str) -> bool:
+    """Return whether torch.compile makes kernels of this name, the first time that a function is called."""
+    library = library_of(name)
+    return library is not None and library.name == "torch.compile"
+
+
 def is_product(name: str) -> bool:
     """Return whether a kernel's name, anybody's, is that of a product of matrices or a convolution."""
     return is_library_product(name) or bool(re.search(_PRODUCT, base_name(name)))

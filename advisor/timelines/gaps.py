@@ -16,6 +16,7 @@ from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals
 from gpuadvise.advisor.timelines.replay import Replay
 from gpuadvise.advisor.timelines.sorted_runs import merged
 from gpuadvise.advisor.timelines.start_up import (
+    COMPILING_NS,
     LONGEST_SET_UP_NS,
     HeldUp,
     LongerThan,
@@ -167,13 +168,14 @@ def idleness(
     copies: Cover | None = None,
     launch_overhead_ns: int = 0,
     first_steps_end_ns: int | None = None,
+    compiled: Iterable[KernelRuns] = (),
 ) -> Idleness:
     """Return the gaps in *busy*, the cover of a GPU's work, and the causes of each nanosecond.
 
     Time inside of a call is that call's. The rest of a short gap is the launch of what follows,
     of a long one the host's own work, unless memory was freed as it began, or the host had waited
     until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
-    What *kernels* ran for the first time, and which *copies* follow, tells first calls; until *first_steps_end_ns* all that no
+    What *kernels* ran for the first time, which of them were *compiled* at a first call, and which *copies* follow, tells first calls; until *first_steps_end_ns* all that no
     loader is asked for is the program's start, None where no step takes longer than others.
     Raises BadInput where nothing was busy.
     """
@@ -199,12 +201,14 @@ def idleness(
     longest = sorted(sums.longest, key=lambda gap: gap.start)
     culprits = recording.host_events.culprits([(gap.start, gap.end) for gap in longest])
     once = _one_time(longest, culprits, first_steps_end_ns or start)
-    once |= _set_up(longest, culprits, Cover([recording.set_up_times]), first_runs(kernels))
     if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
         once |= _first_calls(longest, culprits, end - start - sums.idle_ns, copies or Cover([]))
     if recording.recorder is Recorder.PYTORCH:
         once |= _of_operators(longest, culprits, kernels)
+    once |= _compiled(longest, culprits, first_runs(compiled))
     started_ns = max((longest[at].end for at in once), default=first_steps_end_ns or start)
+    # A library may load at any time: what came before it was no start.
+    once |= _set_up(longest, culprits, Cover([recording.set_up_times]), first_runs(kernels))
     for at in once:
         longest[at] = sums.started(longest[at])
     sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)
@@ -247,6 +251,21 @@ def _one_time(
     }
 
 
+def _compiled(
+    longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], firsts: Sequence[int]
+) -> set[int]:
+    """Return which of the *longest* gaps end as a kernel runs for the first time that its first call compiles."""
+    new = set(firsts)
+    return {
+        at
+        for at, (gap, culprit) in enumerate(zip(longest, culprits, strict=True))
+        if gap.end in new
+        and gap.length >= COMPILING_NS
+        and gap.cause is GapCause.HOST_WORK
+        and _asks_no_loader(culprit)
+    }
+
+
 def _set_up(
     longest: Sequence[_LongGap],
     culprits: Sequence[Culprit | None],
@@ -257,7 +276,7 @@ def _set_up(
 
     What is compiled, loaded and looked for then is beside the calls that tell of it: up to as long as that takes.
     """
-    times = [start for start, _ in set_up]
+    times = Intervals(*zip(*set_up, strict=True)) if set_up else Intervals()
     new = set(firsts)
     return {
         at
@@ -266,7 +285,7 @@ def _set_up(
         and gap.cause is not GapCause.MODULE_LOAD
         and _asks_no_loader(culprit)
         and (
-            bisect_left(times, gap.start) < bisect_left(times, gap.end)
+            bisect_right(times.ends, gap.start) < bisect_left(times.starts, gap.end)
             or (GapCause.MODULE_LOAD in gap.parts and gap.end in new)
         )
     }
@@ -597,7 +616,6 @@ class _Calls:
                 yield GapCause.START_UP, LongerThan(Cover([calls.times]), least)
                 yield cause, UpTo(Cover([calls.times]), least)
         yield GapCause.PROFILER, Cover([recording.profiler_times])
-        yield GapCause.START_UP, Cover([recording.set_up_times])
         yield GapCause.MODULE_LOAD, Cover([recording.load_times])
         for cause, logs in groups.items():
             yield cause, Cover(logs)

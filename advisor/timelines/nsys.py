@@ -40,6 +40,7 @@ from gpuadvise.advisor.timelines.nsys_rows import (
 )
 from gpuadvise.advisor.timelines.nsys_set_up import (
     CONTEXT_MARKS,
+    LOADED,
     LOADING_MARKS,
     LOOK_UPS,
     SET_UP_NS,
@@ -602,7 +603,7 @@ class _Export:
             return
         where = _USABLE
         if self.has_names:
-            where += f" AND nameId NOT IN ({_named(LOADING_MARKS)})"
+            where += f" AND nameId NOT IN ({_named(LOADED)})"
         threads = self.calling_threads()
         for start, end, thread in self.rows(OVERHEAD, ("start", "end", "globalTid"), where):
             if thread in threads:

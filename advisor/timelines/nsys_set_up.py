@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 # What the recorder does for a new context: CUPTI's resources, and handing on what it has so far.
 CONTEXT_MARKS = ("CUPTI%Resource Management", "%data flush on context created")
-LOADING_MARKS = ("dlopen(%",)
+# Every library that a process loads, and those of CUDA among them.
+LOADED = ("dlopen(%",)
+LOADING_MARKS = ("dlopen(libcu%", "dlopen(libnv%")
 LOOK_UPS = ("cuGetProcAddress%", "cuInit%", "cuModuleGetLoadingMode%", "cuDriverGetVersion%")
 _FEWEST_LOOK_UPS = number(
     50,

@@ -40,7 +40,7 @@ _FEW, _LEAST_OF_FEW_NS = 8, 5_000_000
 # More than so many of a function are no start, unless they load what runs for the first time.
 _MOST = 8
 # A compiled region that is only called takes less than a millisecond, and compiling one 0.3 s at least.
-_COMPILING_NS = 100_000_000
+COMPILING_NS = 100_000_000
 # The first calls of a script or a jitted function take so many times as long as what comes later.
 _TIMES_LATER = 10
 # A first step is the start where it takes so much longer than those that follow: contexts, handles of
@@ -129,7 +129,7 @@ def first_calls(gaps: Sequence[tuple[int, int]], busy_ns: int) -> list[int]:
     """
     first = [at for at, (_, before) in enumerate(gaps) if is_warm_up(before, busy_ns)]
     later_ns = max((gaps[at][0] for at in {*range(len(gaps))}.difference(first)), default=0)
-    least = max(_COMPILING_NS, _TIMES_LATER * later_ns)
+    least = max(COMPILING_NS, _TIMES_LATER * later_ns)
     return [at for at in first if gaps[at][0] >= least]
 
 
@@ -215,7 +215,7 @@ def _is_no_work(gap: HeldUp, firsts: Sequence[int]) -> bool:
 
     What such an operator does itself on the host takes microseconds.
     """
-    if gap.length_ns < _COMPILING_NS or not gap.operator.startswith(_OF_PYTORCH):
+    if gap.length_ns < COMPILING_NS or not gap.operator.startswith(_OF_PYTORCH):
         return False
     at = bisect_left(firsts, gap.since_ns)
     return at < len(firsts) and firsts[at] <= gap.until_ns + _BEFORE_THE_NEXT_NS
@@ -232,7 +232,7 @@ def _comes_promptly(
 
 def compiles(culprit: Culprit, length_ns: int) -> bool:
     """Return whether a gap of *length_ns*, which the host spent in *culprit*, is a compiler at work."""
-    return culprit.compiles and length_ns >= _COMPILING_NS
+    return culprit.compiles and length_ns >= COMPILING_NS
 
 
 class LongerThan:

@@ -12,7 +12,11 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.facts.library_kernels import is_fused_attention, is_softmax
+from gpuadvise.advisor.facts.library_kernels import (
+    is_compiled_at_first_call,
+    is_fused_attention,
+    is_softmax,
+)
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
@@ -339,6 +343,11 @@ def _timeline(
         copies=copies,
         launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
         first_steps_end_ns=first_steps_end_ns,
+        compiled=[
+            runs
+            for shape, runs in activities.kernels.items()
+            if is_compiled_at_first_call(shape.name)
+        ],
     )
     work_ns = _work(activities, kernels, copies, idle)
     account = _account(activities, work_ns, idle)

@@ -182,6 +182,28 @@ def test_parts_without_known_peaks_have_tensor_cores_by_their_capability(
         assert one.priority is Priority.HIGH
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said", "bound"),
+    [
+        (0.05, Priority.LOW, 1 / 0.95),
+        (0.2, Priority.MEDIUM, 1 / 0.8),
+        (9, Priority.MEDIUM, 1 / 0.4),
+    ],
+)
+def test_pages_that_the_host_takes_back_are_said_by_what_their_faults_take(
+    seconds: float, said: Priority, bound: float
+) -> None:
+    idle = (IdleCause(cause="host-work", seconds=0.6),)
+    line = TracedRun(span_seconds=1.0, busy_seconds=0.3, kernels=50, idle_causes=idle)
+    managed = Managed(
+        bytes=1 << 31, prefetched=True, taken_back=1 << 30, taken_back_seconds=seconds
+    )
+    one = found("unprefetched-managed-memory", Facts(managed=managed, timeline=line))
+    assert one is not None
+    assert one.priority is said
+    assert one.bound == pytest.approx(bound)
+
+
 def test_pages_that_only_the_host_takes_back_are_said_quietly() -> None:
     idle = (IdleCause(cause="host-work", seconds=0.6),)
     line = TracedRun(span_seconds=1.0, busy_seconds=0.3, kernels=50, idle_causes=idle)

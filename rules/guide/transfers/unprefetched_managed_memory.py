@@ -23,6 +23,12 @@ FIRST_FAULTS = number(
     "major compute capability",
     "programming guide: Pascal",
 )
+_MUCH_TAKEN_BACK = number(
+    0.1,
+    "time that faults of the host on managed memory take at most, of more than low priority",
+    "s",
+    "our judgement: a thousand faults; less is a look at a result",
+)
 
 
 def check(
@@ -82,7 +88,7 @@ def _taken_back(managed: Managed, timeline: TracedRun | None) -> Advice:
         gain=None
         if timeline is None
         else span_gain(timeline, lost, "idle time that its faults take"),
-        priority=Priority.LOW,
+        priority=Priority.MEDIUM if counted and counted >= _MUCH_TAKEN_BACK else Priority.LOW,
     )
 
 
@@ -163,7 +169,7 @@ RULE = Rule(
     why="A page fault costs tens of microseconds, and a prefetch moves the same data at the rate of the link.",
     when=(
         "Managed memory is used with neither cudaMemPrefetchAsync nor cudaMemAdvise (low where the GPU "
-        "reads host memory coherently, or where only the host takes pages back one by one; not on integrated GPUs, nor before compute capability 6.0), or there "
+        "reads host memory coherently, or where only the host takes pages back one by one, medium where that takes up to a tenth of a second or more; not on integrated GPUs, nor before compute capability 6.0), or there "
         "is more of it than device memory, which fails on those two."
     ),
     citations=(programming_guide("Unified Memory Programming"),),

@@ -337,3 +337,23 @@ def test_a_first_step_somewhat_longer_than_the_others_is_judged_with_them(tmp_pa
     line = line_of(tmp_path / "trace", steps_of_a_search(30))
     assert line.first_steps_ns == 0
     assert line.steady_ns == line.span_ns - line.account.start_up_ns
+
+
+@pytest.mark.parametrize(
+    ("name", "gap_ms", "starts"),
+    [
+        ("triton_poi_fused_add_0", 400, True),
+        ("triton_poi_fused_add_0", 50, False),  # a compiler takes longer
+        ("mine", 400, False),
+    ],
+)
+def test_what_comes_before_the_first_run_of_a_compiled_kernel_is_compiling(
+    tmp_path: Path, name: str, gap_ms: int, *, starts: bool
+) -> None:
+    """Late in a run, where no operator was recorded, a function of torch.compile is called for the first time."""
+    before = [traces.kernel(10_000 * at, 10_000) for at in range(20)]
+    begin = 200_000 + 1000 * gap_ms
+    behind = [traces.kernel(begin + 10_000 * at, 10_000, name) for at in range(2)]
+    line = line_of(tmp_path / "trace", [*before, *behind])
+    assert line.account.start_up_ns == (gap_ms * _MS if starts else 0)
+    assert line.account.idle_of(GapCause.HOST_WORK) == (0 if starts else gap_ms * _MS)
