@@ -273,6 +273,7 @@ class Recording:
     profiler_times: IntervalLog = field(default_factory=IntervalLog)  # recording held the host up
     # A context was made, or a library set itself up, between calls.
     set_up_times: IntervalLog = field(default_factory=IntervalLog)
+    library_starts: list[int] = field(default_factory=list)  # in order: when one set itself up
     load_times: IntervalLog = field(default_factory=IntervalLog)  # code was loaded, in some call
     products: dict[MatrixProduct, int] = field(default_factory=dict)
     is_sample: bool = False  # most of its events were left out

@@ -208,7 +208,7 @@ def idleness(
     once |= _compiled(longest, culprits, first_runs(compiled))
     started_ns = max((longest[at].end for at in once), default=first_steps_end_ns or start)
     # A library may load at any time: what came before it was no start.
-    once |= _set_up(longest, culprits, Cover([recording.set_up_times]), first_runs(kernels))
+    once |= _set_up(longest, culprits, recording.library_starts, first_runs(kernels))
     for at in once:
         longest[at] = sums.started(longest[at])
     sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)
@@ -269,14 +269,14 @@ def _compiled(
 def _set_up(
     longest: Sequence[_LongGap],
     culprits: Sequence[Culprit | None],
-    set_up: Cover,
+    libraries: Sequence[int],
     firsts: Sequence[int],
 ) -> set[int]:
-    """Return which of the *longest* gaps hold a library that sets itself up, or code loaded for a kernel's first run.
+    """Return which of the *longest* gaps hold a start of one of *libraries*, or code loaded for a kernel's first run.
 
-    What is compiled, loaded and looked for then is beside the calls that tell of it: up to as long as that takes.
+    What is compiled, loaded and looked for then is beside the calls that tell of it: up to as long as that takes,
+    and behind a library's start. Half of a gap before it is the program's own work.
     """
-    times = Intervals(*zip(*set_up, strict=True)) if set_up else Intervals()
     new = set(firsts)
     return {
         at
@@ -285,7 +285,7 @@ def _set_up(
         and gap.cause is not GapCause.MODULE_LOAD
         and _asks_no_loader(culprit)
         and (
-            bisect_right(times.ends, gap.start) < bisect_left(times.starts, gap.end)
+            bisect_left(libraries, gap.start) < bisect_left(libraries, gap.start + gap.length // 2)
             or (GapCause.MODULE_LOAD in gap.parts and gap.end in new)
         )
     }

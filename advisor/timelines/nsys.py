@@ -683,12 +683,17 @@ class _Export:
             calls = self.calls_between(thread, window, ())
             others = self.calls_between(thread, window, LOOK_UPS)
             made = [time for time in contexts if time <= contexts[0] + SET_UP_NS]
-            libraries = runs_of_look_ups(looked_up, [start for start, _ in others])
+            libraries = [
+                *runs_of_look_ups(looked_up, [start for start, _ in others]),
+                *loaded,
+            ]
+            recording.library_starts += libraries
             for start, end in (
                 *around_marks(made, calls),
-                *around_marks([*libraries, *loaded], others),
+                *around_marks(libraries, others),
             ):
                 recording.set_up_times.add(start, end)
+        recording.library_starts.sort()
 
     def times_by_thread(self, table: str, like: tuple[str, ...]) -> dict[int, list[int]]:
         """Return when rows of *table* began whose names are *like* one of these, in order, by thread."""

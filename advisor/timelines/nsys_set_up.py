@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 # What the recorder does for a new context: CUPTI's resources, and handing on what it has so far.
 CONTEXT_MARKS = ("CUPTI%Resource Management", "%data flush on context created")
-# Every library that a process loads, and those of CUDA among them.
+# Every library that a process loads, and those among them that set much up.
 LOADED = ("dlopen(%",)
-LOADING_MARKS = ("dlopen(libcu%", "dlopen(libnv%")
+LOADING_MARKS = tuple(
+    f"dlopen(lib{name}%" for name in ("cublas", "cudnn", "cufft", "cusolver", "cusparse", "nvrtc")
+)
 LOOK_UPS = ("cuGetProcAddress%", "cuInit%", "cuModuleGetLoadingMode%", "cuDriverGetVersion%")
 _FEWEST_LOOK_UPS = number(
     50,
@@ -63,7 +65,9 @@ def around_marks(marks: Iterable[int], calls: Sequence[Interval]) -> Iterator[In
     last = None
     for mark in sorted(marks):
         before, behind = bisect_right(ends, mark), bisect_left(starts, mark)
-        start = max(mark - SET_UP_NS, ends[before - 1] if before else mark)
+        if not before:
+            continue  # the recording begins with the first call
+        start = max(mark - SET_UP_NS, ends[before - 1])
         end = min(mark + SET_UP_NS, starts[behind] if behind < len(starts) else mark)
         if last is not None and start <= last[1]:
             last = (last[0], max(last[1], end))

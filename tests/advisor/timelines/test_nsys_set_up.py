@@ -129,6 +129,7 @@ LIBRARY = [(120.0, 125.0, "dlopen(libcudnn_engines_precompiled.so.9)")]
         ([], [], "gemm", False),
         (LOOK_UPS, [], "gemm", True),
         (LOOK_UPS[:20], [], "gemm", False),  # a program may ask for some of the driver's functions
+        ([(at + 60, until + 60, name) for at, until, name in LOOK_UPS], [], "gemm", False),  # late
         ([], LIBRARY, "gemm", True),
         (LOADS, [], "gemm", True),
         (LOADS, [], "add", False),  # it ran before: not its first use
