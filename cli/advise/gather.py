@@ -151,7 +151,7 @@ class GatheredEvidence:
         if not runs:
             return []
         from gpuadvise.advisor.timelines.case import run_names
-        from gpuadvise.cli.timeline.text import time_spent
+        from gpuadvise.cli.timeline.time_spent import time_spent
 
         several = len(runs) > 1
         return [

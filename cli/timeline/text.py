@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import and_list, inert, plural
+from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
 from gpuadvise.advisor.timelines.gaps import GapCause
-from gpuadvise.advisor.timelines.run_limit import RunLimiter
 from gpuadvise.advisor.timelines.steps import PARTS, Steps, StepSource
 from gpuadvise.advisor.timelines.what_if import Change, WhatIf
 from gpuadvise.cli.blocks import (
@@ -32,6 +31,7 @@ from gpuadvise.cli.blocks import (
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.render.kernel_names import fitting, room
 from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks
+from gpuadvise.cli.timeline.time_spent import time_spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,9 +46,6 @@ _MOST_CHANGES = 6
 _MOST_CULPRITS = 3
 _HELD = 0.02  # of the span, worth a line
 _SLOW_STEP = 0.1  # beyond the median, worth a reason
-_START_UP = 0.02  # of the span, worth a word
-_SILENT = 0.1  # of what was seen of the program, worth a word
-_HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
 _MOST_COPIES = 8
 _MOST_GPUS = 32
 _LOW = 0.5  # guide, "Occupancy": below this, latency is hard to hide
@@ -158,43 +155,6 @@ def verdict(case: TimelineCase) -> str:
     return (
         f"{time_spent(case)} What could win most: {_CHANGES[best.change]}, "
         f"at most {show_number(speedup)}x{condition}."
-    )
-
-
-def time_spent(case: TimelineCase) -> str:
-    """Return where most of the span went, as a sentence."""
-    line = case.timeline
-    parts = {"kernels": line.kernel_ns, "copies": line.copy_ns, "idle": line.idle_ns}
-    most = max(parts, key=parts.__getitem__)
-    verb = "the GPU is idle" if most == "idle" else f"are {most}"
-    spent = f"{_share(parts[most], line)} of {show_seconds(line.span_seconds)} {verb}."
-    limit, once = case.limit, case.run.one_time_seconds
-    if limit and limit.limiter is RunLimiter.START_UP and once > line.span_seconds:
-        call = f", {inert(limit.subject)} more than anything else" if limit.subject else ""
-        recorded = case.run.recorded_seconds
-        spent = (
-            f"{show_share(once / recorded)} of {show_seconds(recorded)} recorded go to what a program does "
-            f"once{call}. Then {spent}"
-        )
-    if case.run.kernels and case.run.too_short:
-        spent += " Too little ran to judge a run by: record more of it."
-    if case.run.lost_launches:
-        spent += (
-            f" {case.run.lost_launches:,} of {plural(case.run.launches, 'launch', 'launches')} have no kernel in the "
-            "recording: it is cut."
-        )
-    silent = case.run.silent_seconds
-    if case.run.share_of_process(silent) >= _SILENT:
-        spent += (
-            f" The program runs for {show_seconds(silent)} more, before its first call of CUDA and behind its last: "
-            f"{show_share(case.run.share_of_process(silent))} of all that was seen of it."
-        )
-    started = line.account.start_up_ns
-    if started < _START_UP * line.span_ns:
-        return spent
-    return (
-        f"{spent} {show_seconds(started / 1e9)} of that are start-up, which is left out of what is "
-        f"judged: record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
     )
 
 

@@ -812,7 +812,7 @@ def test_start_up_is_said_and_left_out(cli, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(traces.kineto(events))
     text = cli("timeline", str(path)).out
-    assert "2 s of that are start-up, which is left out of what is judged" in text
+    assert "2 s of the idle time are start-up, which is left out of what is judged" in text
     account = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]["account"]
     assert account["start_up_seconds"] == pytest.approx(1.999)
     assert account["steady_seconds"] == pytest.approx(0.002)
@@ -826,3 +826,27 @@ def test_a_start_that_takes_longest_is_said_first(cli, tmp_path: Path) -> None:
     assert said.startswith(
         "94.6 % of 200.9 ms recorded go to what a program does once, cudaMalloc more than anything else. Then "
     )
+
+
+@pytest.mark.parametrize(
+    ("prepares_ms", "said"),
+    [
+        (0, "57 % of 4 s the GPU is idle, mostly while the host works on its own."),
+        (
+            6_000,
+            "60 % of 10 s recorded the host works on its own before the GPU's first work or behind its last. "
+            "In between 57 % of 4 s the GPU is idle, mostly while the host works on its own.",
+        ),
+    ],
+)
+def test_the_first_sentence_says_what_the_host_does_where_that_takes_the_time(
+    cli, tmp_path: Path, prepares_ms: int, said: str
+) -> None:
+    begin = 1000 * prepares_ms
+    events = [traces.kernel(begin + 200_000 * at, 80_000) for at in range(20)]
+    events[-1]["dur"] = 200_000
+    calls = [traces.call(begin + 200_000 * at - 20, 10) for at in range(1, 20)]
+    first = [traces.call(0, 50, "cudaGetDeviceProperties")] if prepares_ms else []
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto([*first, *calls, *events]))
+    assert cli("timeline", str(path)).out.startswith(said)

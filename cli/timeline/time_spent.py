@@ -1,0 +1,98 @@
+"""Where most of a recorded run went, in a few sentences: what a program does beside the GPU's work first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import inert, plural
+from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.timelines.activities import Recorder
+from gpuadvise.advisor.timelines.gaps import GapCause
+from gpuadvise.advisor.timelines.run_limit import RunLimiter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuadvise.advisor.timelines.case import TimelineCase
+
+_START_UP = 0.02  # of the span, worth a word
+_SILENT = 0.1  # of what was seen of the program, worth a word
+_MOSTLY = 0.5  # of a recording, or of its idle time
+_MUCH_OUTSIDE = 0.3  # of a recording, as for a finding of more than low priority
+_HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
+# What the host does in most of the idle time, where that limits the run.
+_MEANWHILE = {
+    RunLimiter.HOST_CODE: ((GapCause.HOST_WORK,), "mostly while the host works on its own"),
+    RunLimiter.DATA_LOADING: ((GapCause.HOST_WORK,), "mostly while the host waits for data"),
+    RunLimiter.LAUNCHES: (
+        (GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.PROFILER, GapCause.SYNCHRONIZATION),
+        "mostly because the next launch is not there yet",
+    ),
+}
+
+
+def time_spent(case: TimelineCase) -> str:
+    """Return where most of what was recorded went."""
+    return " ".join((*_beside(case), _in_span(case), *_reservations(case)))
+
+
+def _beside(case: TimelineCase) -> Iterator[str]:
+    """Yield what limits the run beside the GPU's work, where that takes more than the work, or most of all."""
+    run, limit = case.run, case.limit
+    whole, span = run.recorded_seconds, case.timeline.span_seconds
+    if limit is None or not whole:
+        return
+    once, outside = run.one_time_seconds, run.outside_code_seconds
+    if limit.limiter is RunLimiter.START_UP and (once > span or once >= _MOSTLY * whole):
+        call = f", {inert(limit.subject)} more than anything else" if limit.subject else ""
+        yield (
+            f"{show_share(once / whole)} of {show_seconds(whole)} recorded go to what a program does once{call}. Then"
+        )
+    if limit.limiter is RunLimiter.HOST_CODE and outside >= _MUCH_OUTSIDE * whole:
+        yield (
+            f"{show_share(outside / whole)} of {show_seconds(whole)} recorded the host works on its own before the GPU's "
+            "first work or behind its last. In between"
+        )
+
+
+def _in_span(case: TimelineCase) -> str:
+    """Return where most of the time from the GPU's first work to its last went."""
+    line = case.timeline
+    parts = {"kernels": line.kernel_ns, "copies": line.copy_ns, "idle": line.idle_ns}
+    most = max(parts, key=parts.__getitem__)
+    share = show_share(parts[most] / line.span_ns) if line.span_ns else "-"
+    verb = f"the GPU is idle{_meanwhile(case)}" if most == "idle" else f"are {most}"
+    return f"{share} of {show_seconds(line.span_seconds)} {verb}."
+
+
+def _meanwhile(case: TimelineCase) -> str:
+    """Return what the host does in most of the idle time, behind a comma; nothing where no cause is most of it."""
+    line, limit = case.timeline, case.limit
+    if limit is None or limit.limiter not in _MEANWHILE or case.run.too_short:
+        return ""
+    causes, words = _MEANWHILE[limit.limiter]
+    return f", {words}" if line.account.idle_of(*causes) >= _MOSTLY * line.idle_ns else ""
+
+
+def _reservations(case: TimelineCase) -> Iterator[str]:
+    """Yield why the recording says less of the program, or more of its start, than it seems."""
+    line, run = case.timeline, case.run
+    if run.kernels and run.too_short:
+        yield "Too little ran to judge a run by: record more of it."
+    if run.lost_launches:
+        yield (
+            f"{run.lost_launches:,} of {plural(run.launches, 'launch', 'launches')} have no kernel in the "
+            "recording: it is cut."
+        )
+    silent = run.silent_seconds
+    if run.share_of_process(silent) >= _SILENT:
+        yield (
+            f"The program runs for {show_seconds(silent)} more, before its first call of CUDA and behind its last: "
+            f"{show_share(run.share_of_process(silent))} of all that was seen of it."
+        )
+    started = line.account.start_up_ns
+    if started >= _START_UP * line.span_ns:
+        yield (
+            f"{show_seconds(started / 1e9)} of the idle time are start-up, which is left out of what is "
+            f"judged: record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
+        )
