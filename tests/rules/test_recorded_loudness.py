@@ -74,8 +74,10 @@ def test_passes_over_memory_are_said_by_their_share(share: float, said: Priority
     assert priority("memory-bound", facts) is said
 
 
-@pytest.mark.parametrize(("lost", "said"), [(0.12, Priority.MEDIUM), (0.06, Priority.LOW)])
-def test_waits_that_cost_less_than_a_tenth_are_said_quietly(lost: float, said: Priority) -> None:
+@pytest.mark.parametrize(
+    ("lost", "said"), [(0.13, Priority.MEDIUM), (0.12, Priority.LOW), (0.06, Priority.LOW)]
+)
+def test_waits_that_cost_less_than_an_eighth_are_said_quietly(lost: float, said: Priority) -> None:
     facts = recorded(busy_seconds=0.8, waits=200, wait_idle_seconds=lost)
     assert priority("frequent-synchronization", facts) is said
 
@@ -321,3 +323,46 @@ def test_small_copies_of_a_run_that_waits_for_launches_are_said_quietly(
         transfers=(copies,),
     )
     assert priority("small-transfers", facts) is said
+
+
+@pytest.mark.parametrize(("pytorch", "said"), [(False, False), (True, True), (None, True)])
+def test_frameworks_are_told_how_to_wait_less_where_one_may_run(
+    pytorch: bool | None, *, said: bool
+) -> None:
+    facts = recorded(waits=200, wait_idle_seconds=0.3, busy_seconds=0.5, calls_pytorch=pytorch)
+    one = found("frequent-synchronization", facts)
+    assert one is not None
+    assert ("In PyTorch" in one.advice.action) is said
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [(0.5, Priority.HIGH), (1.1, Priority.MEDIUM), (4.5, Priority.LOW)],
+)
+def test_long_gaps_are_said_more_quietly_in_a_cold_run(start: float, said: Priority) -> None:
+    facts = recorded(host_idle_seconds=0.5, host_gaps=10, busy_seconds=0.3, start_up_seconds=start)
+    findings = run((BY_NAME["idle-gaps"],), facts).findings
+    (gaps,) = (one for one in findings if "10 gaps of" in one.advice.message)
+    assert gaps.priority is said
+
+
+@pytest.mark.parametrize(
+    ("gaps", "loader", "said"),
+    [(2, None, Priority.LOW), (3, None, Priority.HIGH), (2, "itself", Priority.HIGH)],
+)
+def test_a_gap_or_two_of_a_test_are_said_quietly(
+    gaps: int, loader: str | None, said: Priority
+) -> None:
+    """60 kernels of 2 us each, and a first use between two calls."""
+    idle = (IdleCause(cause="host-work", seconds=3e-3, loader=loader),)
+    small: dict[str, Any] = {"span_seconds": 5e-3, "busy_seconds": 0.12e-3, "kernels": 60}
+    facts = recorded(**small, launches=60, host_idle_seconds=3e-3, host_gaps=gaps, idle_causes=idle)
+    assert priority("idle-gaps", facts) is said
+
+
+@pytest.mark.parametrize(("launches", "said"), [(700, True), (500, False)])
+def test_a_millisecond_of_idle_time_for_each_launch_is_no_launchs(
+    launches: int, *, said: bool
+) -> None:
+    facts = recorded(launch_idle_seconds=0.6, busy_seconds=0.3, kernels=launches, launches=launches)
+    assert (found("launch-bound", facts) is not None) is said

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import GAPS_OF_A_LOOP, LAUNCH_BOUND_IDLE
+from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
-from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
-from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
-from gpuadvise.rules.beside_run import MUCH_MORE, MUCH_OUTSIDE, beside_run
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
+from gpuadvise.rules.beside_run import MUCH_OUTSIDE, beside_run
 from gpuadvise.rules.evidence import traced
-from gpuadvise.rules.idle_times import IDLE_TIMES, in_pytorch
+from gpuadvise.rules.host_gaps import host_gaps
+from gpuadvise.rules.idle_times import IDLE_TIMES
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import (
@@ -32,14 +32,6 @@ _FETCHED_BACK = number(
     LaunchSet.RECORDED,
 )
 
-_COLD = number(
-    0.8,
-    "what a program does once in a recording whose other idle time is low",
-    "share of the recording",
-    "our judgement: nothing of it was warm, and first uses lie in the rest, too",
-    LaunchSet.RECORDED,
-)
-
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Managed
     from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
@@ -54,70 +46,12 @@ def check(
     managed: Managed | None = None,
 ) -> Verdict:
     """Advise when the host's own work, or what no other rule names, leaves the GPU idle for a tenth of the span."""
-    advice = [_host_bound(timeline)] if timeline.host_bound else []
+    advice = [host_gaps(timeline)] if timeline.host_bound else []
     idle = unclaimed_idle(timeline, transfers or (), link)
     if idle is not None:
         advice.append(_idle_for(timeline, idle, managed))
     advice += beside_run(timeline)
     return tuple(advice) or PASSED
-
-
-def _host_bound(timeline: TracedRun) -> Advice:
-    idle, gaps = timeline.host_idle_seconds, timeline.host_gaps
-    cause = next((one for one in timeline.idle_causes if one.cause == "host-work"), None)
-    message = (
-        f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
-        f"{show_share(timeline.share(idle))} of the span: the host works on its own meanwhile, "
-        f"in no call of CUDA.{held_by(cause)}"
-    )
-    evidence = (
-        traced("idle while the host worked", idle, "s"),
-        traced("gaps", gaps, "gaps"),
-        traced("span", timeline.span_seconds, "s"),
-    )
-    if timeline.paced and timeline.frame_period_seconds:
-        period = timeline.frame_period_seconds
-        return Advice(
-            message=(
-                f"{message} The work comes every {show_seconds(period)}, {show_number(1 / period)} times a second, as from a "
-                "camera or for a display: a clock paces it."
-            ),
-            action=(
-                "Leave it where that is the rate that is wanted: the GPU has its work done in time, and less idle time wins "
-                "nothing. Feed it from a file, or as fast as it goes, to measure what it can do; then look at this again."
-            ),
-            evidence=(*evidence, traced("period", period, "s")),
-            location=line_of(cause),
-            priority=Priority.MEDIUM,
-        )
-    return Advice(
-        message=message,
-        action=(
-            "Let the GPU work meanwhile: queue the next kernels before the host's work begins, and "
-            f"do that work in another thread or process. {in_pytorch(cause, calls=timeline.calls_pytorch)}"
-            "In CUDA: cudaStreamSynchronize() after the host's work, or cudaLaunchHostFunc()."
-            f"{how_to_see_lines(timeline, cause)}"
-        ),
-        evidence=evidence,
-        gain=_gain(timeline),
-        location=line_of(cause),
-        priority=Priority.LOW if _is_minor(timeline, idle) else None,
-    )
-
-
-def _is_minor(run: TracedRun, idle: float) -> bool:
-    """Return whether another finding is about more than twice these *idle* seconds, or little but a start ran."""
-    loaders = any(one.loader for one in run.idle_causes)
-    few = run.is_a_test and run.host_gaps < GAPS_OF_A_LOOP and not loaders
-    if few or run.share_of_recording(run.one_time_seconds) >= _COLD:
-        return True
-    others = (one.seconds for one in run.idle_causes if one.cause not in _BESIDE_LAUNCHES)
-    launches = run.launch_idle_seconds if run.waits_for_launches else 0.0
-    return max(launches, *others, 0.0) > MUCH_MORE * idle
-
-
-# Idle time of these causes is the launches', or the host's own.
-_BESIDE_LAUNCHES = ("host-work", "launch", "profiler")
 
 
 def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advice:
@@ -169,15 +103,6 @@ def _is_most(run: TracedRun, idle: IdleCause, managed: Managed | None) -> bool:
     return idle.cause == "host-work" and much and not run.calls_pytorch and not run.too_short
 
 
-def _gain(run: TracedRun) -> Gain:
-    """Return the bound; a loop has one gap more than lie between its kernels."""
-    return Gain(
-        kind=GainKind.RUN_TIME,
-        upper_bound=run.bound_without_host_gaps or 1e6,
-        how="(span + the gap after it) / (span - gaps)",
-    )
-
-
 def _run(busy: str, host_idle: str) -> dict[str, object]:
     run = {"span": "40ms", "busy": busy, "kernels": 5, "launches": 5}
     return {"timeline": {**run, "host_idle": host_idle, "host_gaps": 5}}
@@ -198,7 +123,7 @@ RULE = Rule(
         "last (low; medium from three tenths on), or pass while a launched kernel does not begin (low); or a tenth of what the program was seen to run "
         "lies before its first call of CUDA and behind its last (low; medium from three tenths and a second on); or a tenth of the launches have no kernel in the "
         "recording (low). Work that comes at the rate of a camera or a display has no gain (medium). The host's own work outside of PyTorch is medium where it is three tenths of "
-        "all that was recorded. Low is what less than half as much hangs on as on something else, what is left of a recording of which four fifths come once, a gap or two of a test as of "
+        "all that was recorded. Low is what less than half as much hangs on as on something else, what is left of a recording of which four fifths come once (medium from a half on), a gap or two of a test as of "
         "launch-bound, and what the GPU does not begin though it was queued."
     ),
     citations=guide("10.1.2", "9.1.2"),
