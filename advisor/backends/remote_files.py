@@ -55,10 +55,11 @@ def is_address(path: str) -> bool:
     Only what was ``located`` does, in this process or in the one whose inputs it reads: no address
     that stands in a file, as in a project's settings, is ever asked.
     """
-    return path in _places or (_given and _is_address(path))
+    return path in _places or (_given and may_be_address(path))
 
 
-def _is_address(path: str) -> bool:
+def may_be_address(path: str) -> bool:
+    """Return whether *path* has the form of an address of a server that packages here read."""
     scheme, joint, rest = path.partition("://")
     return bool(joint and rest) and scheme in _PACKAGES
 
@@ -70,7 +71,7 @@ def located(paths: Iterable[str], suffixes: Sequence[str]) -> list[str]:
     *suffixes* count, in order of their names, hidden ones never. Raises BadInput where there are
     none, Unavailable where a package is missing or the server does not answer.
     """
-    return [name for path in paths for name in (_located(path, suffixes) if _is_address(path) else [path])]  # fmt: skip
+    return [name for path in paths for name in (_located(path, suffixes) if may_be_address(path) else [path])]  # fmt: skip
 
 
 def remembered() -> Mapping[str, _Place]:
@@ -154,7 +155,7 @@ def _is_folder(address: str, suffixes: Sequence[str]) -> bool:
 
 def named(path: str) -> str:
     """Return the name by which *path* goes, where it is an address of a file; else *path*."""
-    return _named(path) if _is_address(path) else path
+    return _named(path) if may_be_address(path) else path
 
 
 def _named(address: str, size: int | None = None) -> str:

@@ -174,7 +174,7 @@ class EvidenceFiles:
         """The share of the traced span that each kernel takes, the largest of several timelines."""
         if not self.runs:
             return {}
-        from gpuadvise.advisor.evidence.join import shares_of_run
+        from gpuadvise.advisor.evidence.run_shares import shares_of_run
 
         return shares_of_run(case.timeline for case in self.runs)
 
@@ -182,7 +182,7 @@ class EvidenceFiles:
         """Return *kernel* with its share of the recorded run, where there is one."""
         if isinstance(kernel, BadLine) or not self._run_shares:
             return kernel
-        from gpuadvise.advisor.evidence.join import with_run_share
+        from gpuadvise.advisor.evidence.run_shares import with_run_share
 
         return with_run_share(kernel, self._run_shares)
 
@@ -224,11 +224,13 @@ class EvidenceFiles:
                 pass
         if not self.paths:
             return SortedFiles([*self.reports], [], [], [])
-        from gpuadvise.advisor.evidence.kinds import EvidenceKind, evidence_kind, reports_in
-
         traced = {case.file for case in self.runs}
         gone = {part.place.path for part in self.reading.damage}  # traces that an engine lost
         left = [path for path in self.paths if path not in traced and inert(path) not in gone]
+        if not left:
+            return SortedFiles([*self.reports], [], [], [])
+        from gpuadvise.advisor.evidence.kinds import EvidenceKind, evidence_kind, reports_in
+
         files = list(
             chain.from_iterable(
                 reports_in(path, lambda notes: self.reading.note(*notes)) or [path] for path in left

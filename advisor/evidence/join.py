@@ -23,13 +23,12 @@ from gpuadvise.advisor.profiles.report_launches import ReportLaunches
 from gpuadvise.advisor.prose import and_list, inert, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.evidence.launches import ProfiledLaunch
     from gpuadvise.advisor.evidence.sources import SourceEvidence
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile
-    from gpuadvise.advisor.timelines.timeline import Timeline
 
 # What is worked out from other facts, and would be worked out from too few of them.
 FOLLOWING = frozenset({"kernel", "limiter", "occupancy", "launched", "roofline"})
@@ -259,26 +258,3 @@ def with_described(facts: Facts, described: Facts) -> Facts:
         and getattr(described, field.name) is not None
     }
     return completed(replace(facts, **missing, limiter=None)) if missing else facts
-
-
-def shares_of_run(lines: Iterable[Timeline]) -> dict[str, float]:
-    """Return the share of the span that the kernels of each name take, the largest of several *lines*."""
-    shares: dict[str, float] = {}
-    for line in lines:
-        of_line: dict[str, float] = {}
-        for kernel in line.kernels:
-            name = without_parameters(kernel.shape.name)
-            share = kernel.total_ns / line.span_ns if line.span_ns else 0.0
-            of_line[name] = min(1.0, of_line.get(name, 0.0) + share)
-        for name, share in of_line.items():
-            shares[name] = max(share, shares.get(name, 0.0))
-    return shares
-
-
-def with_run_share(kernel: Described, shares: Mapping[str, float]) -> Described:
-    """Return *kernel* with its share of the recorded run, where a timeline has it too."""
-    facts = kernel.facts
-    if facts.run_share is not None or facts.kernel is None or not shares:
-        return kernel
-    share = shares.get(without_parameters(facts.kernel))
-    return replace(kernel, facts=replace(facts, run_share=share)) if share else kernel

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.backends.user_files import is_kept, opened, unreadable
 from gpuadvise.advisor.compression.packed_file import first_bytes
 from gpuadvise.advisor.errors import BadInput
-from gpuadvise.advisor.profiles.ncu_csv import is_header
-from gpuadvise.advisor.profiles.ncu_text import is_text_page
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.source.observations import CUDA_SUFFIXES, OTHER_SUFFIXES, holds_device_code
 from gpuadvise.advisor.timelines.foreign_files import is_no_timeline, way_on
@@ -118,6 +116,9 @@ def evidence_kind(path: str) -> EvidenceKind:
 
 
 def _kind_of_text(head: bytes) -> EvidenceKind:
+    from gpuadvise.advisor.profiles.ncu_csv import is_header
+    from gpuadvise.advisor.profiles.ncu_text import is_text_page
+
     utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = head.decode("utf-16" if utf16 else "utf-8-sig", errors="replace")
     if any(map(is_header, text.splitlines())) or is_text_page(text):

@@ -110,7 +110,10 @@ def command(
 
 def _located(files: list[str]) -> list[str]:
     """Return *files* with the files of folders elsewhere in their places."""
-    from gpuadvise.advisor.backends.remote_files import located
+    from gpuadvise.advisor.backends.remote_files import located, may_be_address
+
+    if not any(map(may_be_address, files)):
+        return files
     from gpuadvise.advisor.binaries.file_type import CODE_SUFFIXES
     from gpuadvise.advisor.evidence.kinds import PROFILE_SUFFIXES
     from gpuadvise.advisor.timelines.signatures import SUFFIXES
