@@ -181,12 +181,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
     """Return where the time went; *link* is what migrations of managed memory could reach."""
     account = timeline.account
     host_ns, host_gaps = _long_host_gaps(timeline)
-    handed_on = timeline.launches.kernels + sum(copies.calls for copies in timeline.copies)
-    recorder_ns = min(
-        account.idle_of(GapCause.PROFILER), handed_on * LAUNCH_OVERHEAD_NS[timeline.recorder]
-    )
-    launch_ns = account.idle_of(GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.OTHER_CALL)
-    launch_ns = max(0, launch_ns + recorder_ns - host_ns)
+    launch_ns = _launch_idle_ns(timeline, host_ns)
     # What the host does for long behind a wait is no copy's.
     after_waits_ns = timeline.idle_after_waits_ns - timeline.host_after_waits_ns
     elementwise, fused = _elementwise_seconds(timeline)
@@ -253,6 +248,17 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         fused_attention_seconds=_seconds_of(timeline.kernels, is_fused_attention),
         products=_products(timeline),
     )
+
+
+def _launch_idle_ns(timeline: Timeline, host_ns: int) -> int:
+    """Return the idle time beside the host's long work, *host_ns*, and the recorder's part of launches in it."""
+    account = timeline.account
+    handed_on = timeline.launches.kernels + sum(copies.calls for copies in timeline.copies)
+    recorder_ns = min(
+        account.idle_of(GapCause.PROFILER), handed_on * LAUNCH_OVERHEAD_NS[timeline.recorder]
+    )
+    idle_ns = account.idle_of(GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.OTHER_CALL)
+    return max(0, idle_ns + recorder_ns - host_ns)
 
 
 def _calls_pytorch(timeline: Timeline) -> bool:

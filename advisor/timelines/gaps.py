@@ -175,13 +175,66 @@ def idleness(
     Time inside of a call is that call's. The rest of a short gap is the launch of what follows,
     of a long one the host's own work, unless memory was freed as it began, or the host had waited
     until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
-    What *kernels* ran for the first time, which of them were *compiled* at a first call, and which *copies* follow, tells first calls; until *first_steps_end_ns* all that no
-    loader is asked for is the program's start, None where no step takes longer than others.
+    What *kernels* ran for the first time, which of them were *compiled* at a first call, and which
+    *copies* follow, tells first calls; until *first_steps_end_ns* all that no loader is asked for is
+    the program's start, None where no step takes longer than others.
     Raises BadInput where nothing was busy.
     """
-    calls, waits = _Calls(recording, kernels), _Waits(recording)
-    replay = calls.replay()
-    sums = _Sums(launch_overhead_ns)
+    calls = _Calls(recording, kernels)
+    replay, sums = calls.replay(), _Sums(launch_overhead_ns)
+    start, end = _walk(busy, calls, _Waits(recording), sums, replay, first_steps_end_ns)
+    longest = sorted(sums.longest, key=lambda gap: gap.start)
+    culprits = recording.host_events.culprits([(gap.start, gap.end) for gap in longest])
+    ran = _Ran(
+        kernels=tuple(kernels),
+        compiled=tuple(compiled),
+        copies=copies or Cover([]),
+        busy_ns=end - start - sums.idle_ns,
+    )
+    started_ns = first_steps_end_ns or start
+    once = _starts(recording, longest, culprits, ran, started_ns)
+    started_ns = max((longest[at].end for at in once), default=started_ns)
+    # A library may load at any time: what came before it was no start.
+    once |= _set_up(longest, culprits, recording.library_starts, first_runs(ran.kernels))
+    for at in once:
+        longest[at] = sums.started(longest[at])
+    sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)
+    return Idleness(
+        start_ns=start,
+        end_ns=end,
+        started_ns=started_ns,
+        longest=_kept(longest, culprits, sums, start),
+        totals=sums.totals(),
+        long_host=IdleTime(
+            cause=GapCause.HOST_WORK, gaps=sums.long_host[0], total_ns=sums.long_host[1]
+        ),
+        after_waits_ns=sums.after_waits_ns,
+        host_after_waits_ns=sums.host_after_waits_ns,
+        saved_without_waits_ns=replay.saved_ns,
+    )
+
+
+class _Ran(NamedTuple):
+    """What ran on a GPU, as far as it tells what a program does once."""
+
+    kernels: Sequence[KernelRuns]
+    compiled: Sequence[KernelRuns]
+    copies: Cover
+    busy_ns: int
+
+
+def _walk(
+    busy: Cover,
+    calls: _Calls,
+    waits: _Waits,
+    sums: _Sums,
+    replay: Replay,
+    first_steps_end_ns: int | None,
+) -> Interval:
+    """Give *sums* and the *replay* all gaps in *busy*; return when work began and when it ended.
+
+    Raises BadInput where nothing was busy.
+    """
     start = end = None
     for block in busy.blocks():
         gaps = _between(end, block)
@@ -198,43 +251,40 @@ def idleness(
         end = block.ends[-1]
     if start is None or end is None:
         raise BadInput("The recording holds no work of a GPU.")
-    longest = sorted(sums.longest, key=lambda gap: gap.start)
-    culprits = recording.host_events.culprits([(gap.start, gap.end) for gap in longest])
-    once = _one_time(longest, culprits, first_steps_end_ns or start)
+    return start, end
+
+
+def _starts(
+    recording: Recording,
+    longest: Sequence[_LongGap],
+    culprits: Sequence[Culprit | None],
+    ran: _Ran,
+    first_steps_end_ns: int,
+) -> set[int]:
+    """Return the places of the *longest* gaps that are the program's start."""
+    once = _one_time(longest, culprits, first_steps_end_ns)
     if recording.recorder is not Recorder.NSIGHT_SYSTEMS:
-        once |= _first_calls(longest, culprits, end - start - sums.idle_ns, copies or Cover([]))
+        once |= _first_calls(longest, culprits, ran.busy_ns, ran.copies)
     if recording.recorder is Recorder.PYTORCH:
-        once |= _of_operators(longest, culprits, kernels)
-    once |= _compiled(longest, culprits, first_runs(compiled))
-    started_ns = max((longest[at].end for at in once), default=first_steps_end_ns or start)
-    # A library may load at any time: what came before it was no start.
-    once |= _set_up(longest, culprits, recording.library_starts, first_runs(kernels))
-    for at in once:
-        longest[at] = sums.started(longest[at])
-    sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)
+        once |= _of_operators(longest, culprits, ran.kernels)
+    return once | _compiled(longest, culprits, first_runs(ran.compiled))
+
+
+def _kept(
+    longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], sums: _Sums, start: int
+) -> tuple[Gap, ...]:
+    """Return the very longest of the *longest* gaps, in order of time from *start* on."""
     kept = sorted(range(len(longest)), key=lambda at: (-longest[at].length, at))[:KEPT_GAPS]
-    return Idleness(
-        start_ns=start,
-        end_ns=end,
-        started_ns=started_ns,
-        longest=tuple(
-            Gap(
-                start_ns=gap.start - start,
-                length_ns=gap.length,
-                cause=sums.cause_of(gap),
-                waited_before=gap.waited,
-                culprit=culprits[at],
-            )
-            for at in sorted(kept)
-            for gap in (longest[at],)
-        ),
-        totals=sums.totals(),
-        long_host=IdleTime(
-            cause=GapCause.HOST_WORK, gaps=sums.long_host[0], total_ns=sums.long_host[1]
-        ),
-        after_waits_ns=sums.after_waits_ns,
-        host_after_waits_ns=sums.host_after_waits_ns,
-        saved_without_waits_ns=replay.saved_ns,
+    return tuple(
+        Gap(
+            start_ns=gap.start - start,
+            length_ns=gap.length,
+            cause=sums.cause_of(gap),
+            waited_before=gap.waited,
+            culprit=culprits[at],
+        )
+        for at in sorted(kept)
+        for gap in (longest[at],)
     )
 
 

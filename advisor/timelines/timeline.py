@@ -45,6 +45,8 @@ from gpuadvise.advisor.timelines.steps import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.occupancy.answer import Occupancy
     from gpuadvise.advisor.occupancy.grid import Waves
@@ -336,34 +338,11 @@ def _timeline(
     kernels = Cover([activities.kernel_times, activities.communication_times])
     busy = Cover(activities.times)
     first_steps_end_ns = _first_steps_end(recording, activities)
-    idle = idleness(
-        busy,
-        recording,
-        kernels=activities.kernels.values(),
-        copies=copies,
-        launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
-        first_steps_end_ns=first_steps_end_ns,
-        compiled=[
-            runs
-            for shape, runs in activities.kernels.items()
-            if is_compiled_at_first_call(shape.name)
-        ],
-    )
+    idle = _idleness(recording, activities, busy, copies, first_steps_end_ns)
     work_ns = _work(activities, kernels, copies, idle)
     account = _account(activities, work_ns, idle)
     shapes = _kernels(activities, device, first_steps_end_ns)
-    work = launched_work(
-        recording.launch_log,
-        gpu,
-        alone=not several_gpus,
-        attends=any(
-            is_fused_attention(kernel.shape.name) or is_softmax(kernel.shape.name)
-            for kernel in shapes
-        ),
-    )
-    waits = [
-        runs.times for runs in recording.calls.values() if runs.kind is CallKind.SYNCHRONIZATION
-    ]
+    work = _launched_work(recording, gpu, shapes, alone=not several_gpus)
     return Timeline(
         recorder=recording.recorder,
         gpu=gpu,
@@ -405,12 +384,49 @@ def _timeline(
         multiprocessors=activities.multiprocessor_count,
         outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
         first_steps_ns=_busy_until(busy, first_steps_end_ns, idle),
-        lanes=Lanes(
-            start_ns=idle.start_ns,
-            kernels=kernels,
-            copies=copies,
-            host=Cover(waits, clip=(idle.start_ns, idle.end_ns)),
-        ),
+        lanes=_lanes(recording, kernels, copies, idle),
+    )
+
+
+def _idleness(
+    recording: Recording,
+    activities: Activities,
+    busy: Cover,
+    copies: Cover,
+    first_steps_end_ns: int | None,
+) -> Idleness:
+    """Return the gaps of one GPU, and what the host did in them."""
+    kernels = activities.kernels
+    return idleness(
+        busy,
+        recording,
+        kernels=kernels.values(),
+        copies=copies,
+        launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
+        first_steps_end_ns=first_steps_end_ns,
+        compiled=[runs for shape, runs in kernels.items() if is_compiled_at_first_call(shape.name)],
+    )
+
+
+def _launched_work(
+    recording: Recording, gpu: int, kernels: Sequence[TracedKernel], *, alone: bool
+) -> LaunchedWork:
+    """Return graphs and phases of inference, where *kernels* are joined with what launched them."""
+    names = [kernel.shape.name for kernel in kernels]
+    attends = any(is_fused_attention(name) or is_softmax(name) for name in names)
+    return launched_work(recording.launch_log, gpu, alone=alone, attends=attends)
+
+
+def _lanes(recording: Recording, kernels: Cover, copies: Cover, idle: Idleness) -> Lanes:
+    """Return what to draw of the span: when kernels and copies ran, and when the host waited."""
+    waits = [
+        runs.times for runs in recording.calls.values() if runs.kind is CallKind.SYNCHRONIZATION
+    ]
+    return Lanes(
+        start_ns=idle.start_ns,
+        kernels=kernels,
+        copies=copies,
+        host=Cover(waits, clip=(idle.start_ns, idle.end_ns)),
     )
 
 
