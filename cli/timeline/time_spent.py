@@ -22,7 +22,7 @@ _MUCH_OUTSIDE = 0.3  # of a recording, as for a finding of more than low priorit
 _HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
 # What the host does in most of the idle time, where that limits the run.
 _MEANWHILE = {
-    RunLimiter.HOST_CODE: ((GapCause.HOST_WORK,), "mostly while the host works on its own"),
+    RunLimiter.HOST_CODE: ((GapCause.HOST_WORK,), "mostly while the host works"),
     RunLimiter.DATA_LOADING: ((GapCause.HOST_WORK,), "mostly while the host waits for data"),
     RunLimiter.LAUNCHES: (
         (GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.PROFILER, GapCause.SYNCHRONIZATION),
@@ -58,7 +58,12 @@ def _beside(case: TimelineCase) -> Iterator[str]:
 def _in_span(case: TimelineCase) -> str:
     """Return where most of the time from the GPU's first work to its last went."""
     line = case.timeline
-    parts = {"kernels": line.kernel_ns, "copies": line.copy_ns, "idle": line.idle_ns}
+    parts = {
+        "kernels": line.kernel_ns,
+        "copies": line.copy_ns,
+        "memsets": line.account.memsets_ns,
+        "idle": line.idle_ns,
+    }
     most = max(parts, key=parts.__getitem__)
     share = show_share(parts[most] / line.span_ns) if line.span_ns else "-"
     verb = f"the GPU is idle{_meanwhile(case)}" if most == "idle" else f"are {most}"

@@ -831,11 +831,11 @@ def test_a_start_that_takes_longest_is_said_first(cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prepares_ms", "said"),
     [
-        (0, "57 % of 4 s the GPU is idle, mostly while the host works on its own."),
+        (0, "57 % of 4 s the GPU is idle, mostly while the host works."),
         (
             6_000,
             "60 % of 10 s recorded the host works on its own before the GPU's first work or behind its last. "
-            "In between 57 % of 4 s the GPU is idle, mostly while the host works on its own.",
+            "In between 57 % of 4 s the GPU is idle, mostly while the host works.",
         ),
     ],
 )
