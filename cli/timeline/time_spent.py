@@ -46,7 +46,8 @@ def _beside(case: TimelineCase) -> Iterator[str]:
     if limit.limiter is RunLimiter.START_UP and (once > span or once >= _MOSTLY * whole):
         call = f", {inert(limit.subject)} more than anything else" if limit.subject else ""
         yield (
-            f"{show_share(once / whole)} of {show_seconds(whole)} recorded go to what a program does once{call}. Then"
+            f"{show_share(once / whole)} of {show_seconds(whole)} recorded go to what a program does once{call}."
+            f"{' Then' if once > span else ''}"
         )
     if limit.limiter is RunLimiter.HOST_CODE and outside >= _MUCH_OUTSIDE * whole:
         yield (
