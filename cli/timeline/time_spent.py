@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.run_limit import RunLimiter
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _START_UP = 0.02  # of the span, worth a word
 _SILENT = 0.1  # of what was seen of the program, worth a word
+_FEW = 2  # kernels, of which one can be most
 _MOSTLY = 0.5  # of a recording, or of its idle time
 _MUCH_OUTSIDE = 0.3  # of a recording, as for a finding of more than low priority
 _HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
@@ -68,7 +70,19 @@ def _in_span(case: TimelineCase) -> str:
     most = max(parts, key=parts.__getitem__)
     share = show_share(parts[most] / line.span_ns) if line.span_ns else "-"
     verb = f"the GPU is idle{_meanwhile(case)}" if most == "idle" else f"are {most}"
-    return f"{share} of {show_seconds(line.span_seconds)} {verb}."
+    which = _dominant_kernel(case) if most == "kernels" else ""
+    return f"{share} of {show_seconds(line.span_seconds)} {verb}{which}."
+
+
+def _dominant_kernel(case: TimelineCase) -> str:
+    """Return which kernel most of the computing is, behind a comma; nothing where none is, or there is no other."""
+    limit = case.limit
+    of_one = limit is not None and limit.limiter in (RunLimiter.ONE_KERNEL, RunLimiter.FEW_BLOCKS)
+    names = {kernel.shape.name for kernel in case.timeline.kernels}
+    if limit is None or not of_one or limit.subject is None or len(names) < _FEW:
+        return ""
+    (name,) = shortened([limit.subject])
+    return f", {show_share(limit.seconds / case.timeline.span_seconds)} {inert(name)}"
 
 
 def _meanwhile(case: TimelineCase) -> str:

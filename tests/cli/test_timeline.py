@@ -850,3 +850,11 @@ def test_the_first_sentence_says_what_the_host_does_where_that_takes_the_time(
     path = tmp_path / "trace.json"
     path.write_text(traces.kineto([*first, *calls, *events]))
     assert cli("timeline", str(path)).out.startswith(said)
+
+
+def test_the_first_sentence_names_the_kernel_that_is_most_of_the_run(cli, tmp_path: Path) -> None:
+    events = [traces.kernel(i * 1000, 900, "heavy" if i % 10 else "light") for i in range(40)]
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    said = "90.2 % of 39.9 ms are kernels, 81.2 % heavy."
+    assert cli("timeline", str(path)).out.startswith(said)
