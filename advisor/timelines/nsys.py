@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,6 +41,7 @@ from gpuadvise.advisor.timelines.nsys_rows import (
 )
 from gpuadvise.advisor.timelines.nsys_set_up import (
     CONTEXT_MARKS,
+    FEWEST_LOOK_UPS,
     LOADED,
     LOADING_MARKS,
     LOOK_UPS,
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
-    from gpuadvise.advisor.timelines.intervals import Interval
 
     _Gathered = TypeVar("_Gathered")
 
@@ -118,6 +119,7 @@ _THREAD_BITS = 24
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
 _MOST_FIRSTS = 1 << 15  # kernels of a recording of which first runs are looked for
+_MOST_SET_UPS = 4  # of a thread that are looked at: they are a process's start
 _MOST_MARKS = 1 << 16  # rows that tell when a library or a context was set up
 _SHAPE = (
     "registersPerThread",
@@ -672,53 +674,63 @@ class _Export:
                 (OVERHEAD, LOADING_MARKS),
             )
         ]
-        first = recording.first_call_ns or 0
-        for thread in self.calling_threads():
+        first, look_ups = recording.first_call_ns or 0, self.numbers_of(LOOK_UPS)
+        for thread in self.calling_threads() if any(by_kind) else ():
             looked_up, contexts, loaded = (times.get(thread, []) for times in by_kind)
-            loaded = [time for time in loaded if time >= first]
-            marked = [*looked_up, *contexts, *loaded]
-            if not marked:
-                continue
-            window = min(marked) - SET_UP_NS, max(marked) + SET_UP_NS
-            calls = self.calls_between(thread, window, ())
-            others = self.calls_between(thread, window, LOOK_UPS)
             made = [time for time in contexts if time <= contexts[0] + SET_UP_NS]
-            libraries = [
-                *runs_of_look_ups(looked_up, [start for start, _ in others]),
-                *loaded,
-            ]
+            libraries = self.libraries(thread, looked_up)
+            libraries += [time for time in loaded if time >= first]
             recording.library_starts += libraries
-            for start, end in (
-                *around_marks(made, calls),
-                *around_marks(libraries, others),
-            ):
-                recording.set_up_times.add(start, end)
+            for marks, unlike in ((made, ""), (libraries, look_ups)):
+                around = around_marks(marks, partial(self.neighbours, thread, unlike, first))
+                for start, end in islice(around, _MOST_SET_UPS):
+                    recording.set_up_times.add(start, end)
         recording.library_starts.sort()
 
     def times_by_thread(self, table: str, like: tuple[str, ...]) -> dict[int, list[int]]:
         """Return when rows of *table* began whose names are *like* one of these, in order, by thread."""
-        if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(table, set()):
-            return {}
         times: dict[int, list[int]] = {}
+        if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(table, set()):
+            return times
+        numbers = self.numbers_of(like)
+        if not numbers:
+            return times
         rows = self.database.execute(
-            f"SELECT start, globalTid FROM {table} WHERE {_USABLE} AND nameId IN ({_named(like)}) "
+            f"SELECT start, globalTid FROM {table} WHERE nameId IN ({numbers}) AND {_USABLE} "
             f"ORDER BY start LIMIT {_MOST_MARKS}"
         )
         for start, thread in rows:
             times.setdefault(thread, []).append(start)
         return times
 
-    def calls_between(
-        self, thread: int, window: Interval, unlike: tuple[str, ...]
-    ) -> list[Interval]:
-        """Return the calls of *thread* in a *window* whose names are *unlike* these, in order."""
-        begin, end = window
-        others = f"AND nameId NOT IN ({_named(unlike)}) " if unlike else ""
-        return self.database.execute(
-            f"SELECT start, end FROM {CALLS} WHERE {_USABLE} AND globalTid = {thread} AND "
-            f"start BETWEEN {begin} AND {end} {others}"
-            f"ORDER BY start LIMIT {_MOST_MARKS}"
-        ).fetchall()
+    def numbers_of(self, like: tuple[str, ...]) -> str:
+        """Return the numbers of names that are *like* one of these, as SQL lists them."""
+        numbers = self.database.execute(f"{_named(like)} LIMIT {MOST_SHAPES}")
+        return ", ".join(str(number) for (number,) in numbers if isinstance(number, int))
+
+    def libraries(self, thread: int, looked_up: list[int]) -> list[int]:
+        """Return when *thread* *looked up* many of the driver's functions at once."""
+        if len(looked_up) < FEWEST_LOOK_UPS:
+            return []
+        others = self.database.execute(
+            f"SELECT start FROM {CALLS} WHERE {_USABLE} AND globalTid = {thread} AND "
+            f"start BETWEEN {looked_up[0]} AND {looked_up[-1]} "
+            f"AND nameId NOT IN ({self.numbers_of(LOOK_UPS)}) ORDER BY start LIMIT {_MOST_MARKS}"
+        )
+        return list(runs_of_look_ups(looked_up, [start for (start,) in others]))
+
+    def neighbours(
+        self, thread: int, unlike: str, first: int, time: int
+    ) -> tuple[int | None, int | None]:
+        """Return when the calls of *thread* shortly before and behind a *time* end and begin, not of names *unlike* these."""
+        ((before, behind),) = self.database.execute(
+            f"SELECT max(CASE WHEN end <= {time} THEN end END), "
+            f"min(CASE WHEN start >= {time} THEN start END) FROM {CALLS} "
+            f"WHERE start < {time + SET_UP_NS} AND end > {time - SET_UP_NS} AND globalTid = {thread} "
+            f"AND nameId NOT IN ({unlike}) AND {_USABLE}"
+        )
+        earlier = time - SET_UP_NS
+        return (earlier if before is None and first < earlier else before), behind
 
     def read_rank(self, recording: Recording) -> None:
         """Take the rank of a recording of one process of MPI."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.thresholds import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.timelines.intervals import Interval
 
@@ -26,7 +26,7 @@ LOADING_MARKS = tuple(
     f"dlopen(lib{name}%" for name in ("cublas", "cudnn", "cufft", "cusolver", "cusparse", "nvrtc")
 )
 LOOK_UPS = ("cuGetProcAddress%", "cuInit%", "cuModuleGetLoadingMode%", "cuDriverGetVersion%")
-_FEWEST_LOOK_UPS = number(
+FEWEST_LOOK_UPS = number(
     50,
     "functions of the driver that a copy of the CUDA runtime looks up, at least",
     "calls",
@@ -51,29 +51,28 @@ def runs_of_look_ups(times: Sequence[int], others: Sequence[int]) -> Iterator[in
         following = bisect_right(others, times[at])
         until = others[following] if following < len(others) else times[-1] + 1
         after = bisect_left(times, until, at + 1)
-        if after - at >= _FEWEST_LOOK_UPS:
+        if after - at >= FEWEST_LOOK_UPS:
             yield times[at]
         at = after
 
 
-def around_marks(marks: Iterable[int], calls: Sequence[Interval]) -> Iterator[Interval]:
+def around_marks(
+    marks: Iterable[int], neighbours: Callable[[int], tuple[int | None, int | None]]
+) -> Iterator[Interval]:
     """Yield the time from the call before each of *marks* to the call behind it, in order and apart.
 
-    *calls* are those of the thread, in order. More than half a second on a side is something else.
+    *neighbours* tells when the last call before a mark came back, and when the next one began. More
+    than half a second on a side is something else, and nothing is before the first call.
     """
-    starts, ends = [start for start, _ in calls], sorted(end for _, end in calls)
     last = None
     for mark in sorted(marks):
-        before, behind = bisect_right(ends, mark), bisect_left(starts, mark)
-        if not before:
-            continue  # the recording begins with the first call
-        start = max(mark - SET_UP_NS, ends[before - 1])
-        end = min(mark + SET_UP_NS, starts[behind] if behind < len(starts) else mark)
-        if last is not None and start <= last[1]:
-            last = (last[0], max(last[1], end))
+        if last is not None and mark <= last[1]:
             continue
-        if last is not None:
-            yield last
+        before, behind = neighbours(mark)
+        if before is None:  # the recording begins with the first call
+            last = (mark, behind or mark)
+            continue
+        start = max(mark - SET_UP_NS, before, before if last is None else last[1])
+        end = mark if behind is None else min(mark + SET_UP_NS, behind)
         last = (start, max(start, end))
-    if last is not None:
         yield last
