@@ -46,9 +46,8 @@ def _beside(case: TimelineCase) -> Iterator[str]:
         return
     once, outside = run.one_time_seconds, run.outside_code_seconds
     if limit.limiter is RunLimiter.START_UP and (once > span or once >= _MOSTLY * whole):
-        call = f", {inert(limit.subject)} more than anything else" if limit.subject else ""
         yield (
-            f"{show_share(once / whole)} of {show_seconds(whole)} recorded go to what a program does once{call}."
+            f"{show_share(once / whole)} of {show_seconds(whole)} recorded go to what a program does once{_most_of_start(case)}."
             f"{' Then' if once > span else ''}"
         )
     if limit.limiter is RunLimiter.HOST_CODE and outside >= _MUCH_OUTSIDE * whole:
@@ -56,6 +55,14 @@ def _beside(case: TimelineCase) -> Iterator[str]:
             f"{show_share(outside / whole)} of {show_seconds(whole)} recorded the host works on its own before the GPU's "
             "first work or behind its last. In between"
         )
+
+
+def _most_of_start(case: TimelineCase) -> str:
+    """Return what took most of the program's start, behind a comma; nothing where it is not known."""
+    if 1e-9 * case.timeline.first_steps_ns >= _MOSTLY * case.run.one_time_seconds:
+        return ", mostly its first steps"
+    subject = case.limit.subject if case.limit else None
+    return f", {inert(subject)} more than anything else" if subject else ""
 
 
 def _in_span(case: TimelineCase) -> str:
