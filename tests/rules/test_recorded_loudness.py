@@ -75,9 +75,9 @@ def test_passes_over_memory_are_said_by_their_share(share: float, said: Priority
 
 
 @pytest.mark.parametrize(
-    ("lost", "said"), [(0.13, Priority.MEDIUM), (0.12, Priority.LOW), (0.06, Priority.LOW)]
+    ("lost", "said"), [(0.11, Priority.MEDIUM), (0.095, Priority.LOW), (0.06, Priority.LOW)]
 )
-def test_waits_that_cost_less_than_an_eighth_are_said_quietly(lost: float, said: Priority) -> None:
+def test_waits_that_cost_less_than_a_tenth_are_said_quietly(lost: float, said: Priority) -> None:
     facts = recorded(busy_seconds=0.8, waits=200, wait_idle_seconds=lost)
     assert priority("frequent-synchronization", facts) is said
 

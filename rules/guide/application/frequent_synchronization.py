@@ -17,10 +17,10 @@ from gpuadvise.rules.traced import LOUD, held_by, idle_of, line_of, span_gain
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
 _WORTH_A_REPAIR = number(
-    0.125,
+    0.1,
     "time that waits cost at most, of more than low priority",
     "share of the recording",
-    "our judgement: the launches behind each wait remain, so that half of the bound is won",
+    "our judgement: the launches behind each wait remain, so that the bound is not reached",
     LaunchSet.RECORDED,
 )
 
@@ -100,7 +100,7 @@ RULE = Rule(
     why="A host that waits cannot queue work ahead, so each wait costs at least one launch.",
     when=(
         "In a recorded run the host waits for the GPU, or reads a value back, 20 times or more and "
-        "at least once for each 25 launches, and that costs 2 % of the span or more (low up to an eighth of the recording)."
+        "at least once for each 25 launches, and that costs 2 % of the span or more (low up to a tenth of the recording)."
     ),
     citations=guide("10.1.2", "9.1.2"),
     check=check,
