@@ -195,7 +195,10 @@ def idleness(
     once = _starts(recording, longest, culprits, ran, started_ns)
     started_ns = max((longest[at].end for at in once), default=started_ns)
     # A library may load at any time: what came before it was no start.
-    once |= _set_up(longest, culprits, recording.library_starts, first_runs(ran.kernels))
+    # PyTorch's traces hold the loading itself, and no call in which a compiler hands code over.
+    loads = recording.recorder is Recorder.NSIGHT_SYSTEMS
+    firsts = first_runs(ran.kernels) if loads else ()
+    once |= _set_up(longest, culprits, recording.library_starts, firsts)
     for at in once:
         longest[at] = sums.started(longest[at])
     sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)

@@ -357,3 +357,12 @@ def test_what_comes_before_the_first_run_of_a_compiled_kernel_is_compiling(
     line = line_of(tmp_path / "trace", [*before, *behind])
     assert line.account.start_up_ns == (gap_ms * _MS if starts else 0)
     assert line.account.idle_of(GapCause.HOST_WORK) == (0 if starts else gap_ms * _MS)
+
+
+def test_what_the_host_does_before_code_is_loaded_is_its_own_work(tmp_path: Path) -> None:
+    """Half a second of preparing data before a kernel's first run, at whose launch its code is loaded."""
+    before = [traces.kernel(10_000 * at, 10_000) for at in range(20)]
+    loading = traces.event("overhead", "Lazy Function Loading", 699_000, 900, {})
+    behind = [traces.kernel(700_000 + 10_000 * at, 10_000, "other") for at in range(2)]
+    line = line_of(tmp_path / "trace", [*before, loading, *behind])
+    assert line.account.idle_of(GapCause.HOST_WORK) > 490 * _MS
