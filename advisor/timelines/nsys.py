@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import contextmanager, suppress
-from functools import partial
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,16 +38,7 @@ from gpuadvise.advisor.timelines.nsys_rows import (
     gathered_calls,
     gathered_kernels,
 )
-from gpuadvise.advisor.timelines.nsys_set_up import (
-    CONTEXT_MARKS,
-    FEWEST_LOOK_UPS,
-    LOADED,
-    LOADING_MARKS,
-    LOOK_UPS,
-    SET_UP_NS,
-    around_marks,
-    runs_of_look_ups,
-)
+from gpuadvise.advisor.timelines.nsys_set_up import LOADED, SetUps, named
 from gpuadvise.advisor.timelines.pace import FEWEST_FRAMES
 from gpuadvise.advisor.timelines.steps import MOST_STARTS, RepeatedRanges
 
@@ -119,8 +109,6 @@ _THREAD_BITS = 24
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
 _MOST_FIRSTS = 1 << 15  # kernels of a recording of which first runs are looked for
-_MOST_SET_UPS = 4  # of a thread that are looked at: they are a process's start
-_MOST_MARKS = 1 << 16  # rows that tell when a library or a context was set up
 _SHAPE = (
     "registersPerThread",
     "staticSharedMemory",
@@ -605,7 +593,7 @@ class _Export:
             return
         where = _USABLE
         if self.has_names:
-            where += f" AND nameId NOT IN ({_named(LOADED)})"
+            where += f" AND nameId NOT IN ({named(LOADED)})"
         threads = self.calling_threads()
         for start, end, thread in self.rows(OVERHEAD, ("start", "end", "globalTid"), where):
             if thread in threads:
@@ -658,79 +646,24 @@ class _Export:
                 gpu.launched_ns = end
 
     def read_set_up(self, recording: Recording) -> None:
-        """Take when the threads that called CUDA made a context, and when libraries set themselves up.
-
-        What is loaded before the first call of CUDA is the process's start, not a library's of the GPU.
-        """
-        if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(CALLS, set()):
+        """Take when the threads that called CUDA made a context, and when libraries set themselves up."""
+        needed = {"start", "end", "globalTid", "nameId"}
+        if not needed <= self.columns.get(CALLS, set()) or not self.has_names:
             return
-        if not self.has_names:
-            return
-        by_kind = [
-            self.times_by_thread(table, like)
-            for table, like in (
-                (CALLS, LOOK_UPS),
-                (OVERHEAD, CONTEXT_MARKS),
-                (OVERHEAD, LOADING_MARKS),
-            )
-        ]
-        first, look_ups = recording.first_call_ns or 0, self.numbers_of(LOOK_UPS)
-        for thread in self.calling_threads() if any(by_kind) else ():
-            looked_up, contexts, loaded = (times.get(thread, []) for times in by_kind)
-            made = [time for time in contexts if time <= contexts[0] + SET_UP_NS]
-            libraries = self.libraries(thread, looked_up)
-            libraries += [time for time in loaded if time >= first]
+        told = needed <= self.columns.get(OVERHEAD, set())
+        set_ups = SetUps(
+            self.database,
+            calls=CALLS,
+            overhead=OVERHEAD if told else None,
+            usable=_USABLE,
+            first_call_ns=recording.first_call_ns or 0,
+        )
+        for thread in self.calling_threads() if set_ups else ():
+            libraries = set_ups.libraries(thread)
             recording.library_starts += libraries
-            for marks, unlike in ((made, ""), (libraries, look_ups)):
-                around = around_marks(marks, partial(self.neighbours, thread, unlike, first))
-                for start, end in islice(around, _MOST_SET_UPS):
-                    recording.set_up_times.add(start, end)
+            for start, end in set_ups.around(thread, libraries):
+                recording.set_up_times.add(start, end)
         recording.library_starts.sort()
-
-    def times_by_thread(self, table: str, like: tuple[str, ...]) -> dict[int, list[int]]:
-        """Return when rows of *table* began whose names are *like* one of these, in order, by thread."""
-        times: dict[int, list[int]] = {}
-        if not {"start", "end", "globalTid", "nameId"} <= self.columns.get(table, set()):
-            return times
-        numbers = self.numbers_of(like)
-        if not numbers:
-            return times
-        rows = self.database.execute(
-            f"SELECT start, globalTid FROM {table} WHERE nameId IN ({numbers}) AND {_USABLE} "
-            f"ORDER BY start LIMIT {_MOST_MARKS}"
-        )
-        for start, thread in rows:
-            times.setdefault(thread, []).append(start)
-        return times
-
-    def numbers_of(self, like: tuple[str, ...]) -> str:
-        """Return the numbers of names that are *like* one of these, as SQL lists them."""
-        numbers = self.database.execute(f"{_named(like)} LIMIT {MOST_SHAPES}")
-        return ", ".join(str(number) for (number,) in numbers if isinstance(number, int))
-
-    def libraries(self, thread: int, looked_up: list[int]) -> list[int]:
-        """Return when *thread* *looked up* many of the driver's functions at once."""
-        if len(looked_up) < FEWEST_LOOK_UPS:
-            return []
-        others = self.database.execute(
-            f"SELECT start FROM {CALLS} WHERE {_USABLE} AND globalTid = {thread} AND "
-            f"start BETWEEN {looked_up[0]} AND {looked_up[-1]} "
-            f"AND nameId NOT IN ({self.numbers_of(LOOK_UPS)}) ORDER BY start LIMIT {_MOST_MARKS}"
-        )
-        return list(runs_of_look_ups(looked_up, [start for (start,) in others]))
-
-    def neighbours(
-        self, thread: int, unlike: str, first: int, time: int
-    ) -> tuple[int | None, int | None]:
-        """Return when the calls of *thread* shortly before and behind a *time* end and begin, not of names *unlike* these."""
-        ((before, behind),) = self.database.execute(
-            f"SELECT max(CASE WHEN end <= {time} THEN end END), "
-            f"min(CASE WHEN start >= {time} THEN start END) FROM {CALLS} "
-            f"WHERE start < {time + SET_UP_NS} AND end > {time - SET_UP_NS} AND globalTid = {thread} "
-            f"AND nameId NOT IN ({unlike}) AND {_USABLE}"
-        )
-        earlier = time - SET_UP_NS
-        return (earlier if before is None and first < earlier else before), behind
 
     def read_rank(self, recording: Recording) -> None:
         """Take the rank of a recording of one process of MPI."""
@@ -751,12 +684,6 @@ class _Export:
         )
         first = self.database.execute(f"SELECT min(start) FROM {CALLS} WHERE {_USABLE}")
         (recording.first_call_ns,) = first.fetchone()
-
-
-def _named(patterns: tuple[str, ...]) -> str:
-    """Return a query for the numbers of names that are like one of *patterns* of this code."""
-    like = " OR ".join(f"value LIKE '{pattern}'" for pattern in patterns)
-    return f"SELECT id FROM StringIds WHERE {like}"
 
 
 def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:

@@ -9,11 +9,14 @@ the call before such a mark to the call behind it is neither the program's own w
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.thresholds import number
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.timelines.intervals import Interval
@@ -39,6 +42,9 @@ _SET_UP = number(
     "our judgement: making a context under the recorder took 0.1 to 0.4 s",
 )
 SET_UP_NS = round(_SET_UP * 1e9)
+_MOST_SET_UPS = 4  # of a thread that are looked at: they are a process's start
+_MOST_MARKS = 1 << 16  # rows that tell of some
+_MOST_NAMES = 1 << 12
 
 
 def runs_of_look_ups(times: Sequence[int], others: Sequence[int]) -> Iterator[int]:
@@ -76,3 +82,95 @@ def around_marks(
         end = mark if behind is None else min(mark + SET_UP_NS, behind)
         last = (start, max(start, end))
         yield last
+
+
+def named(patterns: tuple[str, ...]) -> str:
+    """Return a query for the numbers of names that are like one of *patterns* of this code."""
+    like = " OR ".join(f"value LIKE '{pattern}'" for pattern in patterns)
+    return f"SELECT id FROM StringIds WHERE {like}"
+
+
+class SetUps:
+    """What tells of contexts and libraries in the tables of *calls* and of what the recorder did, its *overhead*.
+
+    Rows are *usable* by a condition of SQL. The first call of all was at *first_call_ns*.
+    """
+
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        *,
+        calls: str,
+        overhead: str | None,
+        usable: str,
+        first_call_ns: int,
+    ) -> None:
+        self._database = database
+        self._calls = calls
+        self._usable = usable
+        self._first = first_call_ns
+        self._look_ups = self._numbers(LOOK_UPS)
+        self._looked_up = self._by_thread(calls, self._look_ups)
+        marks = (self._numbers(CONTEXT_MARKS), self._numbers(LOADING_MARKS))
+        self._contexts, self._loaded = (
+            self._by_thread(overhead, numbers) if overhead else {} for numbers in marks
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._looked_up or self._contexts or self._loaded)
+
+    def libraries(self, thread: int) -> list[int]:
+        """Return when *thread* began to set up a library, in order.
+
+        What is loaded before the first call of CUDA is the process's start, not a library's of the GPU.
+        """
+        loaded = [time for time in self._loaded.get(thread, ()) if time >= self._first]
+        looked_up = self._looked_up.get(thread, [])
+        if len(looked_up) < FEWEST_LOOK_UPS:
+            return loaded
+        others = self._database.execute(
+            f"SELECT start FROM {self._calls} WHERE {self._usable} AND globalTid = {thread} AND "
+            f"start BETWEEN {looked_up[0]} AND {looked_up[-1]} "
+            f"AND nameId NOT IN ({self._look_ups}) ORDER BY start LIMIT {_MOST_MARKS}"
+        )
+        return sorted([*loaded, *runs_of_look_ups(looked_up, [start for (start,) in others])])
+
+    def around(self, thread: int, libraries: Sequence[int]) -> Iterator[Interval]:
+        """Yield when *thread* made its first context, and the first of its *libraries*, between calls."""
+        contexts = self._contexts.get(thread, [])
+        made = [time for time in contexts if time <= contexts[0] + SET_UP_NS]
+        for marks, unlike in ((made, ""), (libraries, self._look_ups)):
+            stretches = around_marks(marks, partial(self._neighbours, thread, unlike))
+            yield from islice(stretches, _MOST_SET_UPS)
+
+    def _by_thread(self, table: str, numbers: str) -> dict[int, list[int]]:
+        """Return when rows of *table* began whose names have one of these *numbers*, in order, by thread."""
+        times: dict[int, list[int]] = {}
+        if not numbers:
+            return times
+        rows = self._database.execute(
+            f"SELECT start, globalTid FROM {table} WHERE nameId IN ({numbers}) AND {self._usable} "
+            f"ORDER BY start LIMIT {_MOST_MARKS}"
+        )
+        for start, thread in rows:
+            times.setdefault(thread, []).append(start)
+        return times
+
+    def _numbers(self, like: tuple[str, ...]) -> str:
+        """Return the numbers of names that are *like* one of these, as SQL lists them."""
+        rows = self._database.execute(f"{named(like)} LIMIT {_MOST_NAMES}")
+        return ", ".join(str(number) for (number,) in rows if isinstance(number, int))
+
+    def _neighbours(self, thread: int, unlike: str, time: int) -> tuple[int | None, int | None]:
+        """Return when the calls of *thread* shortly before and behind a *time* end and begin, not of names *unlike* these.
+
+        Where the first call of all came earlier, so did one before.
+        """
+        ((before, behind),) = self._database.execute(
+            f"SELECT max(CASE WHEN end <= {time} THEN end END), "
+            f"min(CASE WHEN start >= {time} THEN start END) FROM {self._calls} "
+            f"WHERE start < {time + SET_UP_NS} AND end > {time - SET_UP_NS} AND globalTid = {thread} "
+            f"AND nameId NOT IN ({unlike}) AND {self._usable}"
+        )
+        earlier = time - SET_UP_NS
+        return (earlier if before is None and self._first < earlier else before), behind
