@@ -48,6 +48,7 @@ _SETS_UP = re.compile(
 _BREAKING = frozenset(
     ("divergent-barriers", "exceeded-launch-bounds", "implicit-warp-synchrony", "impossible-launch", "missing-barriers")
 )  # fmt: skip
+_OF_MEASURING = frozenset(("unsynchronized-timing",))
 # A Python file that names none of these says nothing about a GPU.
 _LIBRARIES = (b"torch", b"cupy", b"numba", b"triton", b"import jax", b"from jax")
 
@@ -82,6 +83,7 @@ def lint_python(
     selected = _chosen(PYTHON_RULES, select, ignore)
     if not names_gpu_library(text.content):
         return replace(_linted(text, (), selected), no_gpu_code=True)
+    from gpuadvise.advisor.source.python.call_sites import lines_that_check
     from gpuadvise.advisor.source.python.module import read_python
 
     with _no_collection():
@@ -89,12 +91,24 @@ def lint_python(
         found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
         try:
             diagnostics = {(d.rule, d.where.start): d for d in found}
+            diagnostics = _without_checks(diagnostics, lines_that_check(module))
         except RecursionError:  # branches behind hundreds of branches
             raise too_costly(file) from None
         finally:
             module.release()
         del found, module
         return _linted(text, diagnostics.values(), selected)
+
+
+def _without_checks(
+    diagnostics: dict[tuple[str, int], Diagnostic], checks: list[tuple[int, int]]
+) -> dict[tuple[str, int], Diagnostic]:
+    """Return *diagnostics* less those within *checks*: how fast a test is matters little, how it measures does."""
+    return {
+        key: d
+        for key, d in diagnostics.items()
+        if d.rule in _OF_MEASURING or not any(a <= d.where.line <= z for a, z in checks)
+    }
 
 
 def names_gpu_library(data: bytes) -> bool:

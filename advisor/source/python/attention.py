@@ -43,7 +43,11 @@ def written_attention(module: PythonModule) -> Iterator[WrittenAttention]:
         if scores is None or not _is_of_product(module, function, scores, call):
             continue
         weights = _name_given(module, call)
-        if weights is not None and _multiplies(module, function, weights, call):
+        if (
+            weights is not None
+            and _multiplies(module, function, weights, call)
+            and not _is_given_to_method(module, function, weights, call)
+        ):
             seen.add(function)
             yield WrittenAttention(call, _returns(module, function, weights))
 
@@ -176,6 +180,21 @@ def _multiplies(
         ):
             return True
     return False
+
+
+def _is_given_to_method(
+    module: PythonModule, function: ast.FunctionDef, weights: str, behind: ast.Call
+) -> bool:
+    """Whether another method of the model computes something of the weights as well: of relative positions."""
+    return any(
+        isinstance(node, ast.Call)
+        and node.lineno > behind.lineno
+        and isinstance(node.func, ast.Attribute)
+        and getattr(node.func.value, "id", "") == "self"
+        and "drop" not in node.func.attr
+        and any(isinstance(given, ast.Name) and given.id == weights for given in node.args)
+        for node in module.walk(function)
+    )
 
 
 def _returns(module: PythonModule, function: ast.FunctionDef, weights: str) -> bool:

@@ -64,6 +64,8 @@ class PythonModule:
     changed: set[str] = field(default_factory=set)
     # Whether a name stands for a GPU, followed through so many names before.
     gpu_names: dict[tuple[str, int], bool] = field(default_factory=dict)
+    # Functions and classes of this file that other files of its project name; None where those are not known.
+    named_elsewhere: frozenset[str] | None = None
     deadline: float = float("inf")  # of the processor's time
     _until_look: int = _LOOKED_AT
     _found: dict[Callable[[PythonModule], Any], Any] = field(default_factory=dict)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import forward_of, steps_of
+from gpuadvise.advisor.source.python.training import argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ _LINEAR = re.compile(r"nn\.Linear\Z")
 # A stack of several layers with weights.
 _WEIGHTS = re.compile(r"\b(?:Linear|Conv[123]d)\(")
 _FEWEST_LAYERS = 2
+_FEW_CHANNELS = 8
 # Classes of which two on one input are no networks side by side.
 _NO_NETWORK = re.compile(
     r"Norm|Drop|ReLU|Act|Loss|Embed|Pool|Encod|Env|Buffer|Optim|Sampler|Schedul|Meter|Metric|Identity|Param|List|Dict"
@@ -43,6 +45,8 @@ def layers_side_by_side(module: PythonModule) -> Iterator[ast.Call]:
         given = ", ".join(map(ast.unparse, call.args))
         kind = _kind(module, maker)
         for other, other_name, other_given in seen.setdefault(function, []):
+            if _is_follower(name) or _is_follower(other_name):
+                continue
             if other_name == name or (other_given != given and kind != "linear"):
                 continue
             if not _alike(module, maker, _maker(module, other, other_name, made)):
@@ -99,7 +103,7 @@ def _kind(module: PythonModule, maker: ast.Call) -> str:
     if _LINEAR.search(name):
         return "linear"
     if _CONVOLUTION.search(name):
-        return "network"
+        return "" if _gives_few(maker) else "network"
     last = name.rpartition(".")[2]
     if last == "Sequential":
         layers = len(_WEIGHTS.findall(ast.unparse(maker)))
@@ -107,6 +111,22 @@ def _kind(module: PythonModule, maker: ast.Call) -> str:
     if name.startswith("torch.") or not last[:1].isupper() or _NO_NETWORK.search(last):
         return ""
     return "network" if last[1:2].islower() or last[1:2].isupper() else ""
+
+
+def _gives_few(maker: ast.Call) -> bool:
+    """Whether a convolution gives a value for each class, or a few channels: little work beside those before it."""
+    given = maker.args[1] if len(maker.args) > 1 else argument(maker, "out_channels")
+    if isinstance(given, ast.Constant) and isinstance(given.value, int):
+        return given.value <= _FEW_CHANNELS
+    return given is not None and "class" in ast.unparse(given).lower()
+
+
+def _is_follower(name: str) -> bool:
+    """Whether a network follows another one: its weights are others in each step, and stacking them is no gain."""
+    return _FOLLOWS.search(name) is not None
+
+
+_FOLLOWS = re.compile(r"target|teacher|momentum|(?:^|[._])ema(?:_|$)", re.IGNORECASE)
 
 
 def _alike(module: PythonModule, first: ast.Call, second: ast.Call | None) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     repeated_call_of,
+    simulates,
     steps_of,
     works_on_gpu,
 )
@@ -96,6 +97,12 @@ def _is_in_kernel(module: PythonModule, node: ast.expr) -> bool:
         and any(_KERNEL_MAKERS.search(ast.unparse(made)) for made in above.decorator_list)
         for above in module.ancestors(node)
     )
+
+
+def is_acting(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* runs for each action of a simulator: in a function named for it, or in a loop that steps one."""
+    name = getattr(module.function_of(node), "name", "")
+    return _ACTING.match(name) is not None or simulates(module, node)
 
 
 def _is_action(module: PythonModule, node: ast.expr) -> bool:
@@ -735,6 +742,15 @@ def is_computed_test(module: PythonModule, read: Read) -> bool:
         isinstance(part, ast.Call) and module.name_of(part.func).startswith("torch.")
         for part in module.walk(read.node)
     )
+
+
+def may_be_of_host(module: PythonModule, read: Read) -> bool:
+    """Whether a helper copies, in a file that names no GPU, what only likely is there; its caller may need it at once."""
+    if read.how is not How.COPY or read.sure or works_on_gpu(module):
+        return False
+    steps = steps_of(module)
+    in_step = steps.evaluation_loop(read.node) or steps.training_loop(read.node)
+    return in_step is None and forward_of(module, read.node) is None
 
 
 def is_joined(node: ast.expr) -> bool:

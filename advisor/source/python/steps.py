@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpuadvise.advisor.source.observations import is_test_name
+from gpuadvise.advisor.source.python.call_sites import call_sites
 from gpuadvise.advisor.source.python.module import FUNCTIONS, LOOPS
 from gpuadvise.advisor.source.python.tensors import ValueKind, moves_to_gpu, tensors_of
 from gpuadvise.advisor.source.python.training import argument, is_cuda_move, is_cuda_text
@@ -598,23 +599,45 @@ _HANDS_OUT = re.compile(r"load|data|batch")
 
 def generates(module: PythonModule, loop: ast.AST | None) -> bool:
     """Whether each round of *loop* generates a text or a picture, beside which one copy is nothing."""
-    return loop is not None and any(
-        isinstance(part, ast.Call)
-        and isinstance(part.func, ast.Attribute)
-        and (
-            _GENERATES.match(part.func.attr) is not None
-            or (
-                getattr(part.func.value, "id", "").lower().endswith("sampler")
-                and part.func.attr != "set_epoch"
-            )
+    return (
+        loop is not None
+        and any(
+            isinstance(part, ast.While) and part is not loop and _runs_network(module, part)
+            for part in module.walk(loop)
         )
-        for part in module.walk(loop)
+    ) or (
+        loop is not None
+        and any(
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and (
+                _GENERATES.match(part.func.attr) is not None
+                or (
+                    getattr(part.func.value, "id", "").lower().endswith("sampler")
+                    and part.func.attr != "set_epoch"
+                )
+            )
+            for part in module.walk(loop)
+        )
     )
+
+
+def _runs_network(module: PythonModule, loop: ast.While) -> bool:
+    """Whether each round of *loop* runs a network, or a part of it: a decoder that goes on until it is done."""
+    tensors = tensors_of(module)
+    for part in module.walk(loop):
+        if isinstance(part, ast.Call):
+            owner = part.func.value if isinstance(part.func, ast.Attribute) else part.func
+            value = tensors[part.func] or tensors[owner]
+            if value is not None and value.kind is ValueKind.MODEL:
+                return True
+    return False
 
 
 # Methods of models that run them many times: for each token, or for each step of a diffusion.
 _GENERATES = re.compile(
     r"(?:p_|ddim_|plms_|beam_)?(?:sample_loop|search)$|generate(?:_(?:text|images?|samples?|tokens?))?$"
+    r"|translate(?:_\w+)?$|decode_n_tokens$"
 )
 
 
@@ -724,9 +747,24 @@ def _saves(call: ast.Call) -> bool:
 def is_for_file(module: PythonModule, node: ast.expr) -> bool:
     """Whether *node* copies what a file or a sound is made of, which takes longer; not of a loader's batches."""
     in_evaluation = steps_of(module).evaluation_loop(node) is not None
+    if _is_given_to_file(module, node):
+        return True
     return speaks(module, node) or (not in_evaluation and saves_files(module, node))
 
 
+def _is_given_to_file(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* stands in the call of a function that writes or draws it, where a condition asks for that."""
+    for above in module.ancestors(node):
+        if isinstance(above, ast.Call) and _WRITES.match(
+            getattr(above.func, "attr", getattr(above.func, "id", ""))
+        ):
+            return any(isinstance(around, ast.If) for around in module.ancestors(above))
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
+_WRITES = re.compile(r"(?:write|save|plot|draw|show|dump|export)_\w+$")
 _SAVES = re.compile(
     r"^(?:imwrite|imsave|savefig|save_image|save_images|save_wav|write_wav|savemat|write_pfm|write_depth|save_img|savetxt|savez)$"
     r"|^write_(?:video|png|jpeg|ply|image)$"
@@ -745,6 +783,20 @@ _SIMULATORS = re.compile(r"(?:^|[._])(?:envs?|simulator|game)$", re.IGNORECASE)
 def is_test(module: PythonModule) -> bool:
     """Whether the file's name says that it tests or measures other code."""
     return is_test_name(module.text.file)
+
+
+def is_compiled(module: PythonModule, node: ast.AST) -> bool:
+    """Whether torch.compile takes the function around *node*: what it makes of constants becomes one of the graph."""
+    return any(
+        isinstance(above, ast.FunctionDef)
+        and any("torch.compile" in ast.unparse(made) for made in above.decorator_list)
+        for above in (node, *module.ancestors(node))
+    )
+
+
+def is_of_old_pytorch(module: PythonModule) -> bool:
+    """Whether the file is written for a PyTorch before 0.4, which has nothing of what came later."""
+    return b"volatile=" in module.text.content or b".data[0]" in module.text.content
 
 
 def prepares(module: PythonModule) -> bool:
@@ -779,8 +831,36 @@ def may_work_on_gpu(module: PythonModule) -> bool:
     """Whether a GPU may be where the file's tensors are: it uses one, or PyTorch on no device that it names."""
     if works_on_gpu(module):
         return True
+    if _trains_on_host(module):
+        return False
     uses_torch = any(name.split(".")[0] == "torch" for name in module.imports.values())
     return uses_torch and not tensors_of(module).cpu_only
+
+
+def _trains_on_host(module: PythonModule) -> bool:
+    """Whether a whole program makes an optimiser and trains, and names neither a device nor a move: all is on the host."""
+    if b"__main__" not in module.text.content and not module.text.file.endswith(".ipynb"):
+        return False
+    steps = steps_of(module)
+    if not (steps.training or steps.functions):
+        return False
+    if not module.calls_like(lambda name: name.startswith("torch.optim.")):
+        return False
+    if any(_OF_TRAINERS.search(name) for name in module.imports.values()):
+        return False
+    named = (
+        *(name.id for name in module.of(ast.Name)),
+        *(name.attr for name in module.of(ast.Attribute)),
+        *(given.arg or "" for given in module.of(ast.keyword)),
+    )
+    return not any(map(_NAMES_PLACES.search, named)) and not any(
+        map(is_cuda_text, module.of(ast.Constant))
+    )
+
+
+# What moves models and batches for the program.
+_OF_TRAINERS = re.compile(r"accelerate|lightning|ignite|fastai|deepspeed|fabric", re.IGNORECASE)
+_NAMES_PLACES = re.compile(r"^(?:cuda|dev)$|device|gpu|accelerat|prefetch", re.IGNORECASE)
 
 
 def where_on_gpu(module: PythonModule, sentence: str) -> str:
@@ -840,7 +920,8 @@ def repeated_call_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | N
         if isinstance(above, (ast.ExceptHandler, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)):
             return None
         if isinstance(above, ast.FunctionDef):
-            return None if _ONCE.search(above.name) or is_cached(above) else above
+            seldom = _ONCE.search(above.name) or is_cached(above)
+            return None if seldom or call_sites(module).runs_once(above) else above
         inner = above
     return None
 
@@ -898,7 +979,7 @@ def forward_of(module: PythonModule, node: ast.AST) -> ast.FunctionDef | None:
 _ONCE = re.compile(
     r"^_*(?:main|run|demo|train|test|eval|evaluate|validate|fit|setup|set_up|init|build(?!_targets)|create|make|load|save|export|convert"
     r"|restore|register|reset(?!_noise)|prepare|get_(?:model|data|loader|args|parser|config|dataset|cfg)|read|parse|plot|show|visuali[sz]e"
-    r"|display|draw|log(?!_?(?:prob|soft|sum|sinkhorn|optimal|mel|det|norm|lik|pdf|var))|report|summar|profile|bench|example|from_|to_pretrained|post_init|precompute|cache|warm)"
+    r"|display|draw|set_(?!input|state|data|batch)|_?compute_(?:\w+_)?parameters$|log(?!_?(?:prob|soft|sum|sinkhorn|optimal|mel|det|norm|lik|pdf|var))|report|summar|profile|bench|example|from_|to_pretrained|post_init|precompute|cache|warm)"
     r"|^__(?!call__)\w+__$|_init$|setup|precompute|benchmark|_test$|_demo$|cache|export|onnx|checkpoint|schedule",
     re.IGNORECASE,
 )

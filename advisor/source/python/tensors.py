@@ -530,7 +530,13 @@ class Tensors:
                 parts = returned
             else:
                 part = value if value is not None and value.kind is not ValueKind.HOST else None
-                parts = [part] * len(target.elts)
+                # predictions, lengths = model(x): what is not the first may be a list
+                parts = [
+                    None
+                    if isinstance(element, ast.Name) and _LISTS.match(element.id) and i
+                    else part
+                    for i, element in enumerate(target.elts)
+                ]
             for element, part in zip(target.elts, parts, strict=True):
                 self._bind(element, part, names, None)
         elif isinstance(target, ast.Starred):
@@ -1456,6 +1462,12 @@ _OF_HOST = re.compile(
 )
 _SIZES = re.compile(
     r"n$|n_|num|.*(?:size|count|dim|length|width|height|batch|shape)s?$", re.IGNORECASE
+)
+
+
+_LISTS = re.compile(
+    r".*(?:size|count|dim|length|width|height|map|feat|feature|level|stage|intermediate|hidden_state|layer)s$",
+    re.IGNORECASE,
 )
 
 

@@ -6,7 +6,13 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, loader_of, steps_of, works_on_gpu
+from gpuadvise.advisor.source.python.steps import (
+    is_of_old_pytorch,
+    is_test,
+    loader_of,
+    steps_of,
+    works_on_gpu,
+)
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 _ACTION = (
     'Try torch.compile(model), with mode="reduce-overhead" for CUDA graphs where kernels are short, and '
     'torch.autocast("cuda", dtype=torch.bfloat16) around forward and loss; convolutions then gain from '
-    "memory_format=torch.channels_last. Compare the loss curves."
+    "memory_format=torch.channels_last, Adam from fused=True. Compare the loss curves."
 )
 # What a program that trains names.
 _TRAINING = (b".backward(", b"TrainingArguments", b"lightning")
@@ -44,7 +50,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     yield from _trainers(module)
     if b".backward(" not in words or any(word in words for word in _CHOSEN):
         return
-    if not works_on_gpu(module):
+    if not works_on_gpu(module) or is_of_old_pytorch(module):
         return
     steps = steps_of(module)
     for call in module.calls_named("backward"):

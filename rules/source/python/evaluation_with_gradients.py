@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.call_sites import call_sites
 from gpuadvise.advisor.source.python.evaluation import run_behind, runs_detached
 from gpuadvise.advisor.source.python.steps import is_test, steps_of, without_gradients, works_on_gpu
 from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
@@ -60,8 +61,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         runs = [
             call
             for call in inside
-            if (value := tensors[call.func]) is not None
-            and value.kind is ValueKind.MODEL
+            if ((value := tensors[call.func]) is not None and value.kind is ValueKind.MODEL)
             and (result := tensors[call]) is not None
             and result.kind is ValueKind.TENSOR
             and not without_gradients(module, call)
@@ -96,6 +96,7 @@ def _behind_eval(module: PythonModule) -> Iterator[Diagnostic]:
                 "evaluation-with-gradients", run,
                 "Nothing goes backward behind eval(), yet this call records a graph: its activations stay in memory.",
                 _ACTION.replace("the loop", "the call"),
+                minor=call_sites(module).runs_once(function) and module.loop_around(run) is None,
             )  # fmt: skip
 
 

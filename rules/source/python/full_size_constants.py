@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu
+from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, prepares
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -28,7 +28,12 @@ _CONSTANT = re.compile(r"torch\.(?:zeros|ones|full)_like$")
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``torch.max(x, torch.zeros_like(x))``, ``torch.where(mask, x, torch.zeros_like(x))``; the first in a function."""
-    if b"_like" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
+    if (
+        b"_like" not in module.text.content
+        or is_test(module)
+        or prepares(module)
+        or not may_work_on_gpu(module)
+    ):
         return
     seen: set[ast.AST] = set()
     for call in module.calls:

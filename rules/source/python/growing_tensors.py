@@ -6,8 +6,13 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, steps_of
-from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
+from gpuadvise.advisor.source.python.steps import (
+    forward_of,
+    is_test,
+    may_work_on_gpu,
+    steps_of,
+)
+from gpuadvise.advisor.source.python.tensors import TensorMemory, ValueKind, tensors_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -47,6 +52,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             or _is_made_anew(module, loop, above, name)
             or _runs_model_on(module, loop, name)
             or _doubles(module, loop, name, parts.elts)
+            or _is_beside_more(module, loop, parts.elts)
         ):
             continue
         yield module.diagnostic(
@@ -54,6 +60,20 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             f"Each round allocates {name} anew and copies all of it: the work grows with the square of its length.",
             _ACTION,
         )  # fmt: skip
+
+
+def _is_beside_more(module: PythonModule, loop: ast.AST, parts: list[ast.expr]) -> bool:
+    """Whether the host joins what it made itself, or each round of a model runs another network, for which its copy is little."""
+    tensors = tensors_of(module)
+    values = [tensors[part] for part in parts]
+    if any(v is not None and v.place is TensorMemory.PAGEABLE and v.sure for v in values):
+        return True
+    return forward_of(module, loop) is not None and any(
+        isinstance(part, ast.Call)
+        and (value := tensors[part.func]) is not None
+        and value.kind is ValueKind.MODEL
+        for part in module.walk(loop)
+    )
 
 
 def _doubles(module: PythonModule, loop: ast.AST, name: str, parts: list[ast.expr]) -> bool:

@@ -13,6 +13,7 @@ from gpuadvise.advisor.source.python.reads import (
     is_helper,
     is_joined,
     is_repeated_gradient,
+    may_be_of_host,
     reads_of,
 )
 from gpuadvise.advisor.source.python.steps import (
@@ -70,8 +71,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         return
     steps = steps_of(module)
     sized: set[tuple[ast.AST, str]] = set()
-    before = 0, How.NUMBER
-    on_host = prepares(module)
+    before, on_host = (0, How.NUMBER), prepares(module)
     for read in reads_of(module):
         if steps.training_loop(read.node) is not None and read.how not in _OF_ANY_STEP:
             continue
@@ -91,7 +91,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         place = _place(module, read)
         # One that follows at once finds the GPU idle.
         follows = read.how is before[1] and read.node.lineno - before[0] in (0, 1)
-        if place is None:
+        if place is None or may_be_of_host(module, read):
             continue
         before = read.node.lineno, read.how
         if follows:

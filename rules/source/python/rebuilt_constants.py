@@ -134,7 +134,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="Masks, grids and position tables are the same in each call: short kernels compute them again and again.",
-    when="A method of a model, a function that is called again and again or a step of training computes a tensor from sizes alone, by three kernels or more.",
+    when="A method of a model, a function that is called again and again or a step of training computes a tensor from sizes alone, by three kernels or more. It is said only when the rule is named.",
     citations=pytorch_tuning_guide(),
     seen="torch.tril(torch.ones(n, n, device=x.device))",
     file="model.py",

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.module import last_name
-from gpuadvise.advisor.source.python.reads import is_helper
+from gpuadvise.advisor.source.python.reads import is_acting, is_helper
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     generates,
     is_beside_more,
-    is_cached,
+    is_compiled,
     is_test,
     may_work_on_gpu,
     repeated_call_of,
     steps_of,
     where_on_gpu,
 )
-from gpuadvise.advisor.source.python.tensors import stores_to_gpu, tensors_of, uploads_of
+from gpuadvise.advisor.source.python.tensors import stores_to_gpu, uploads_of
 from gpuadvise.advisor.source.python.training import is_written_out
-from gpuadvise.advisor.source.python.upload_helpers import uploads_by_helpers
+from gpuadvise.advisor.source.python.upload_helpers import is_of_each_step, uploads_by_helpers
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
@@ -44,9 +43,13 @@ _ACTION_OF_CALL = (
     "Make what does not change once, compute on the host what the host alone needs (lengths, maxima), and copy the rest "
     "in one pinned buffer with non_blocking=True."
 )
-_EACH_STEP = re.compile(
-    r"(?:^|_)(?:step|prepare_(?:inputs?|batch|step|decode|prefill|data)|execute|forward|schedule|decode|prefill|sample|compute_logits|to_torch|to_tensor|predict"
-    r"|(?:to|on)_(?:device|gpu|cuda)|act|(?:select|choose|get)_actions?)(?:_|$)"
+_OF_COPY = (
+    "Each round or call copies values from pageable host memory, and the host waits for the copy."
+)
+_OF_ACTING = "Each step of the environment copies what was observed to the GPU, runs a small network on it and waits for the action."
+_ACTION_OF_ACTING = (
+    "Step several environments at once, so that one call acts for all of them; for one at a time a small policy is faster on "
+    "the host."
 )
 
 
@@ -69,7 +72,8 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
     }
     shown: set[ast.AST] = set()
     for call in [*uploads, *stores]:
-        if generates(module, module.loop_around(call)) or is_beside_more(module, call):
+        around = module.loop_around(call) or module.function_of(call)
+        if generates(module, around) or is_beside_more(module, call):
             continue
         in_step = steps.training_loop(call) is not None or (
             steps.is_repeated(call) and steps.runs_always(call)
@@ -80,27 +84,25 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             or forward_of(module, call) is not None
             or steps.is_called_each_round(call)
         )
-        named = not in_step and not often and _is_of_each_step(module, call)
+        named = not in_step and not often and is_of_each_step(module, call)
         if named:
             # One for all that the function uploads line by line.
             if module.function_of(call) in shown:
                 continue
             shown.add(module.function_of(call))
         if in_step or often or named:
+            acts = is_acting(module, call)
             yield module.diagnostic(
                 "repeated-uploads", call,
-                where_on_gpu(
-                    module,
-                    "Each round or call copies values from pageable host memory, and the host waits for the copy.",
-                ),
-                _ACTION if in_step else _ACTION_OF_CALL,
+                where_on_gpu(module, _OF_ACTING if acts else _OF_COPY),
+                _ACTION_OF_ACTING if acts else _ACTION if in_step else _ACTION_OF_CALL,
             )  # fmt: skip
 
 
 def _by_helpers(module: PythonModule, uploads: list[ast.Call]) -> Iterator[Diagnostic]:
     """Find functions that upload several arrays, each by a call of a helper of this file."""
     for calls in uploads_by_helpers(module, uploads):
-        if len(calls) >= FEWEST:
+        if len(calls) >= FEWEST and not is_compiled(module, calls[0]):
             yield module.diagnostic(
                 "repeated-uploads", calls[0],
                 where_on_gpu(
@@ -139,30 +141,6 @@ _FUNCTIONS = frozenset(
 
 def _is_list(node: ast.expr) -> bool:
     return isinstance(node, (ast.List, ast.Tuple)) and is_written_out(node)
-
-
-def _is_of_each_step(module: PythonModule, call: ast.expr) -> bool:
-    """Whether a function that a server or trainer calls in each step uploads what it is given, by its name."""
-    function, steps = module.function_of(call), steps_of(module)
-    name = getattr(function, "name", "")
-    if isinstance(function, ast.FunctionDef) and is_cached(function):
-        return False
-    for above in module.ancestors(call):
-        if isinstance(above, ast.If) and not steps.is_chosen_once(above):
-            return False
-    if not isinstance(call, ast.Call):
-        return False
-    moved = call.func.value if isinstance(call.func, ast.Attribute) else call
-    values = (tensors_of(module)[moved], tensors_of(module)[call])
-    maker = next((v.maker for v in values if v is not None and v.maker is not None), call)
-    constant = not maker.args or isinstance(maker.args[0], ast.Constant)
-    if (
-        maker.args
-        and isinstance(maker.args[0], (ast.List, ast.Tuple))
-        and is_written_out(maker.args[0])
-    ):
-        return repeated_call_of(module, call) is not None and module.loop_around(call) is None
-    return bool(_EACH_STEP.search(name)) and not constant and module.loop_around(call) is None
 
 
 CHECK = PythonCheck(

@@ -59,7 +59,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if (
             call in epochs
             and workers is not None
-            and getattr(workers, "value", None) != 0
+            and not _are_few(module, workers)
             and module.name_of(call.func) in LOADERS
             and argument(call, "persistent_workers") is None
             and not has_unknown_arguments(call)
@@ -69,6 +69,14 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "Every epoch starts the workers of this loader again, and waits for their first batches.",
                 _ACTION,
             )  # fmt: skip
+
+
+def _are_few(module: PythonModule, workers: ast.expr) -> bool:
+    """Whether there is one worker or none, which starts soon: as it is written, or as the file sets it."""
+    values = module.values_of(workers.id) if isinstance(workers, ast.Name) else [workers]
+    return bool(values) and all(
+        isinstance(value, ast.Constant) and value.value in (0, 1) for value in values
+    )
 
 
 def _loaders_of_epochs(module: PythonModule) -> set[ast.Call]:

@@ -7,6 +7,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.python.module import last_name
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_test,
@@ -34,6 +35,7 @@ _ACTION = (
 _SIDES = re.compile(
     r"_?(?:hat|real|fake|one|two|left|right|first|second|pos|neg|anchor|positive|negative|gen(?:erated)?|[12ab])(?=_|$)"
 )
+_LOOKS_UP = re.compile(r"embed(?:ding)?s?(?:_\w+)?$", re.IGNORECASE)
 _DIFFERENT = frozenset(("anchor", "query", "key", "source", "target", "prev", "next"))
 
 
@@ -89,6 +91,8 @@ def _run(module: PythonModule, statement: ast.Assign) -> ast.Call | None:
         and "self." in ast.unparse(loop.iter)
     )
     is_network = value is not None and value.kind is ValueKind.MODEL
+    if _LOOKS_UP.search(last_name(call)):
+        return None  # one kernel, whatever the table holds
     return call if (is_network or is_layer) and isinstance(call.args[0], ast.Name) else None
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.jax_programs import reads_of_compiled, uses_jax
 from gpuadvise.advisor.source.python.reads import How, reads_of, value_read
 from gpuadvise.advisor.source.python.steps import (
+    generates,
     is_test,
     may_work_on_gpu,
     simulates,
@@ -21,7 +23,6 @@ from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
 from gpuadvise.rules.sources import pytorch_tuning_guide
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
@@ -81,8 +82,35 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
                 "synchronizing-reads", read.node,
                 where_on_gpu(module, _WORDS.get(read.how, "In every step the host waits for the GPU to read one value.")),
                 _ACTIONS[read.how],
-                minor=again or _waited_before(module, loop, read.node) or not works_on_gpu(module) or simulates(module, read.node),
+                minor=again or _is_little(module, loop, read.node),
             )  # fmt: skip
+
+
+def _is_little(module: PythonModule, loop: ast.AST, node: ast.expr) -> bool:
+    """Whether the wait is little of the step, or the step has to wait there all the same."""
+    return (
+        not works_on_gpu(module)
+        or _waited_before(module, loop, node)
+        or simulates(module, node)
+        or generates(module, loop)
+        or _is_tested_next(module, node)
+    )
+
+
+def _is_tested_next(module: PythonModule, node: ast.expr) -> bool:
+    """Whether the statement behind the read decides by the value: ``if loss < best``."""
+    statement = next(a for a in module.ancestors(node) if isinstance(a, ast.stmt))
+    body = getattr(module.parents.get(statement), "body", [])
+    behind = (
+        body[body.index(statement) + 1 : body.index(statement) + 2] if statement in body else []
+    )
+    name = value_read(node)
+    return any(
+        isinstance(part, ast.Name) and part.id == name
+        for follows in behind
+        if isinstance(follows, ast.If)
+        for part in ast.walk(follows.test)
+    )
 
 
 def _waited_before(module: PythonModule, loop: ast.AST, node: ast.expr) -> bool:

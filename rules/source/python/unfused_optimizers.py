@@ -6,7 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.python.steps import is_test, may_work_on_gpu, where_on_gpu
+from gpuadvise.advisor.source.python.steps import (
+    is_of_old_pytorch,
+    is_test,
+    works_on_gpu,
+)
 from gpuadvise.advisor.source.python.training import argument, has_unknown_arguments
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
@@ -33,7 +37,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         yield from _arguments_of_trainers(module)
     if b"optim.Adam" not in module.text.content and b"import Adam" not in module.text.content:
         return
-    if is_test(module) or not may_work_on_gpu(module):
+    if is_test(module) or not works_on_gpu(module) or is_of_old_pytorch(module):
         return
     for call in module.calls_of(*_FUSED):
         if has_unknown_arguments(call):
@@ -42,6 +46,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             _is_of_few(call)
             or _is_of_small_model(module, call)
             or _is_fallback(module, call)
+            or _ACCUMULATES.search(module.text.content)
             or any(
                 argument(call, name) is not None
                 for name in ("fused", "foreach", "capturable", "differentiable")
@@ -50,7 +55,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             continue
         yield module.diagnostic(
             "unfused-optimizers", call,
-            where_on_gpu(module, "The default form updates the parameters by several kernels for each operation."),
+            "The default form updates the parameters by several kernels for each operation.",
             _ACTION,
         )  # fmt: skip
         return
@@ -66,6 +71,12 @@ def _arguments_of_trainers(module: PythonModule) -> Iterator[Diagnostic]:
                 "This form updates the parameters by several kernels for each operation.",
                 'Write optim="adamw_torch_fused".',
             )  # fmt: skip
+
+
+# One update for many batches is little of what they take.
+_ACCUMULATES = re.compile(
+    rb"accum\w*_(?:steps?|grad\w*|iter\w*|freq\w*|batch\w*)|grad\w*_accum", re.IGNORECASE
+)
 
 
 def _is_fallback(module: PythonModule, call: ast.Call) -> bool:
@@ -168,7 +179,7 @@ RULE = source_rule(
     topic=Topic.EXECUTION,
     priority=Priority.LOW,
     why="An update is bound by memory and launches: one pass over the parameters is enough.",
-    when="A program makes Adam or AdamW without fused=True, and names no device that is the host.",
+    when="A program that uses a GPU makes Adam or AdamW without fused=True. It is said only when the rule is named.",
     citations=pytorch_optimizers(),
     seen="torch.optim.AdamW(model.parameters())",
     file="train.py",

@@ -135,7 +135,7 @@ import torch
 
 class Policy(torch.nn.Module):
     def optimizers(self):
-        return torch.optim.AdamW(self.parameters(), lr=1e-3)  # expect: unfused-optimizers
+        return torch.optim.AdamW(self.parameters(), lr=1e-3)
 # ---
 # case: one number is learnt
 import torch
