@@ -1,7 +1,7 @@
 """What lint saw in a file, kept by all that it depends on: content, path, build, rules and this program.
 
-A file is judged by itself and by what the build files say of it, so nothing else can make a kept result
-wrong; headers are not read. Results are JSON, of which only values of the declared types are taken.
+A file is judged by itself, by what the build files say of it and by how other Python files use it, so nothing
+else can make a kept result wrong; headers are not read. Results are JSON, of which only values of the declared types are taken.
 """
 
 from __future__ import annotations
@@ -28,19 +28,36 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.backends.content_cache import ContentCache
     from gpuadvise.advisor.source.build import Build
+    from gpuadvise.advisor.source.python.project import ModuleUse
 
 _PARSERS = ("tree-sitter", "tree-sitter-cuda")
 
 
-def key_of(path: str, data: bytes, select: Collection[str], *, python: bool, build: Build) -> str:
+def key_of(
+    path: str,
+    data: bytes,
+    select: Collection[str],
+    *,
+    python: bool,
+    build: Build,
+    use: ModuleUse | None = None,
+) -> str:
     """Return the digest of all that decides what lint sees in *data*, the content of *path*."""
     told = [
         *program(), path, str(python), str(build.fast_math), *map(str, sorted(build.definitions.items())),
-        "rules", *sorted(select),
+        "rules", *sorted(select), *_told_by_others(use),
     ]  # fmt: skip
     digest = sha256(json.dumps(told).encode())
     digest.update(sha256(data).digest())
     return digest.hexdigest()
+
+
+def _told_by_others(use: ModuleUse | None) -> Iterator[str]:
+    if use is not None:
+        for name, told in (("named", use.named), ("step", use.each_step), ("loader", use.loaders)):
+            yield name
+            yield from sorted(told)
+        yield str(use.on_gpu)
 
 
 @cache

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gpuadvise.advisor.backends.content_cache import ContentCache
+    from gpuadvise.advisor.source.python.project import ModuleUse
     from gpuadvise.cli.lint.file_rules import FileRules
 
 STDIN = "<stdin>"
@@ -44,6 +45,7 @@ _BATCH = 100  # files that a worker reads together
 # A process starts in the time that some files of usual length take.
 _WORTH_PROCESS = 10
 _MOST_PROCESSES = 16
+_MOST_OF_PROJECT = 5000  # Python files that are told of one another: all are held at once
 _WORTH_KEEPING = 0.002  # seconds: what takes less is judged again sooner than it is kept and read
 _READING = ("gpuadvise.rules.source.lint", "gpuadvise.advisor.source.tree")
 # Folders that hold no sources of the project itself.
@@ -94,9 +96,13 @@ def sources(
     named files that the settings exclude, as hooks of commits name every file. The *engine* reads
     them, and what it loses is not judged. Results are kept in the folder *cache*.
     """
+    listed = list(list_places(files, rules, notes))
+    uses = _uses([place.path for place in listed if isinstance(place, SourcePlace)])
     places = [
-        place if isinstance(place, NotJudged) else place._replace(cache=cache)
-        for place in list_places(files, rules, notes)
+        place
+        if isinstance(place, NotJudged)
+        else place._replace(cache=cache, use=uses.get(place.path))
+        for place in listed
     ]
     results = engine.map(
         read_places,
@@ -122,6 +128,7 @@ class SourcePlace(NamedTuple):
     select: frozenset[str]
     named: bool = True
     cache: str | None = None  # the folder in which results are kept
+    use: ModuleUse | None = None  # what the other Python files say of it
 
     def results(self) -> ContentCache | None:
         """Return the results that are kept, None where none are."""
@@ -130,6 +137,22 @@ class SourcePlace(NamedTuple):
         from gpuadvise.advisor.backends.content_cache import ContentCache
 
         return ContentCache(self.cache)
+
+
+def _uses(paths: list[str]) -> dict[str, ModuleUse]:
+    """Return what the Python files among *paths* say of one another; of very many nothing is told."""
+    python = [path for path in paths if path.endswith((".py", NOTEBOOK))]
+    if not 1 < len(python) <= _MOST_OF_PROJECT:
+        return {}
+    read: dict[str, bytes] = {}
+    for path in python:
+        try:
+            read[path] = _read(path)
+        except BadInput:
+            continue  # reading it again says why it is not judged
+    from gpuadvise.advisor.source.python.project import uses_of
+
+    return uses_of(read)
 
 
 def list_places(
@@ -252,6 +275,7 @@ def linted_source(
     *,
     python: bool,
     results: ContentCache | None = None,
+    use: ModuleUse | None = None,
 ) -> SourceFile:
     """Return what *data*, the content of *path*, shows of the rules *select*, or what *results* kept of that."""
     began = time.process_time()
@@ -260,13 +284,13 @@ def linted_source(
     if results is not None:
         from gpuadvise.cli.lint import cache
 
-        key = cache.key_of(path, data, select, python=python, build=build)
+        key = cache.key_of(path, data, select, python=python, build=build, use=use)
         linted = cache.kept(results, key, path)
     if linted is None:
         from gpuadvise.rules.source.lint import lint_cuda, lint_python
 
         if python:
-            linted = lint_python(data, path, select=select)
+            linted = lint_python(data, path, select=select, use=use)
         else:
             linted = lint_cuda(data, path, select=select, build=build)
         if results is not None and time.process_time() - began > _WORTH_KEEPING:
@@ -309,7 +333,9 @@ def _parsed(place: SourcePlace, data: bytes, left: list[NotJudged], *, python: b
     """Return what *data* shows; what could not be parsed or judged shows nothing, and *left* says so."""
     path = place.path
     try:
-        source = linted_source(path, data, place.select, python=python, results=place.results())
+        source = linted_source(
+            path, data, place.select, python=python, results=place.results(), use=place.use
+        )
     except TooCostly as error:
         left.append(_left_out(path, error.message))
         return _whole_unparsed(path, data, python=python)

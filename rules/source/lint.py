@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
+    from gpuadvise.advisor.source.python.project import ModuleUse
     from gpuadvise.advisor.source.scopes import SourceFunction
 
 # What only HIP writes, and what a file names that means CUDA as well or instead.
@@ -73,9 +74,14 @@ def lint_cuda(
 
 
 def lint_python(
-    data: bytes, file: str, *, select: Collection[str] = (), ignore: Collection[str] = ()
+    data: bytes,
+    file: str,
+    *,
+    select: Collection[str] = (),
+    ignore: Collection[str] = (),
+    use: ModuleUse | None = None,
 ) -> LintedFile:
-    """Return the faults of a Python file; it is parsed, never imported or run.
+    """Return the faults of a Python file, of which others of its project say *use*; it is parsed, never imported or run.
 
     Raises BadInput when *data* is no Python, or larger than lint reads.
     """
@@ -87,7 +93,7 @@ def lint_python(
     from gpuadvise.advisor.source.python.module import read_python
 
     with _no_collection():
-        module = read_python(text)
+        module = read_python(text, use)
         found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
         try:
             diagnostics = {(d.rule, d.where.start): d for d in found}

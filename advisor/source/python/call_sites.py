@@ -41,7 +41,9 @@ class CallSites:
             if attribute.attr in module.functions and isinstance(attribute.ctx, ast.Load):
                 self._uses.setdefault(attribute.attr, []).append(attribute)
         # What others name may be called by them in each of their steps.
-        self.is_program = b"__main__" in module.text.content or module.named_elsewhere is not None
+        self._named: frozenset[str] = module.use.named if module.use is not None else frozenset()
+        alone = module.use is not None and not self._named
+        self.is_program = alone or b"__main__" in module.text.content
         self._once: dict[ast.AST, bool] = {}
 
     def runs_once(self, function: ast.AST, depth: int = 0) -> bool:
@@ -54,7 +56,9 @@ class CallSites:
         if function not in self._once:
             self._once[function] = False  # of itself it says nothing
             uses = self._uses.get(function.name, [])
-            if function.name in (self.module.named_elsewhere or ()):
+            if function.name in self._named or (
+                function.name.startswith("__") or function.name == "forward"
+            ):
                 uses = []
             self._once[function] = len(uses) == 1 and self._is_reached_once(uses[0], depth)
         return self._once[function]
@@ -106,8 +110,7 @@ class CallSites:
 
     def _is_used_only_in(self, function: ast.FunctionDef, users: set[ast.AST]) -> bool:
         """Whether nothing but *users* name *function*; where other files may, it has to be named as what is compared."""
-        others = self.module.named_elsewhere
-        may_be_named = others is None or function.name in others
+        may_be_named = self.module.use is None or function.name in self._named
         if function.decorator_list or (may_be_named and not _REFERENCES.search(function.name)):
             return False
         uses = self._uses.get(function.name, [])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gpuadvise.advisor.source.diagnostic import TextEdit
+    from gpuadvise.advisor.source.python.project import ModuleUse
     from gpuadvise.advisor.source.text import SourceText
 
 Found = TypeVar("Found")
@@ -33,6 +34,7 @@ LARGEST = 4 << 20
 _SHOWN = 160
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_LOADER = "torch.utils.data.DataLoader"
 # A file that nests deeper is an attack on the parser.
 _DEEPEST = 200
 _LOOKED_AT = 20_000  # nodes between two looks at the clock
@@ -64,8 +66,7 @@ class PythonModule:
     changed: set[str] = field(default_factory=set)
     # Whether a name stands for a GPU, followed through so many names before.
     gpu_names: dict[tuple[str, int], bool] = field(default_factory=dict)
-    # Functions and classes of this file that other files of its project name; None where those are not known.
-    named_elsewhere: frozenset[str] | None = None
+    use: ModuleUse | None = None  # what other files of its project say of it, where those are known
     deadline: float = float("inf")  # of the processor's time
     _until_look: int = _LOOKED_AT
     _found: dict[Callable[[PythonModule], Any], Any] = field(default_factory=dict)
@@ -281,8 +282,8 @@ def last_name(call: ast.Call) -> str:
     return name
 
 
-def read_python(text: SourceText) -> PythonModule:
-    """Return the facts of a Python file.
+def read_python(text: SourceText, use: ModuleUse | None = None) -> PythonModule:
+    """Return the facts of a Python file, of which other files of its project say *use*.
 
     Raises BadInput when it is no Python, too large or too deeply nested, and TooCostly when it takes
     far longer than code does; rules that ask it on may find the same.
@@ -306,7 +307,10 @@ def read_python(text: SourceText) -> PythonModule:
             f"{quoted_path(text.file)} is nested too deeply to read.",
             hint=f"Brackets may be {_DEEPEST} deep, and a dotted name may have {MOST_PARTS} parts.",
         ) from None
-    return _walked(PythonModule(text, tree, deadline=deadline))
+    module = _walked(PythonModule(text, tree, use=use, deadline=deadline))
+    if use is not None:
+        module.imports.update(dict.fromkeys(use.loaders, _LOADER))
+    return module
 
 
 def _parsed(content: bytes) -> ast.Module:

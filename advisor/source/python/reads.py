@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
+    is_called_by_others,
     repeated_call_of,
     simulates,
     steps_of,
@@ -750,7 +751,10 @@ def may_be_of_host(module: PythonModule, read: Read) -> bool:
         return False
     steps = steps_of(module)
     in_step = steps.evaluation_loop(read.node) or steps.training_loop(read.node)
-    return in_step is None and forward_of(module, read.node) is None
+    called = forward_of(module, read.node) or is_called_by_others(
+        module, module.function_of(read.node)
+    )
+    return in_step is None and not called
 
 
 def is_joined(node: ast.expr) -> bool:
@@ -769,12 +773,26 @@ def is_helper(function: ast.FunctionDef) -> bool:
     return _HELPERS.search(function.name) is not None
 
 
+def is_in_helper(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* moves to the GPU and reads back at once, in a function that others call."""
+    function = module.function_of(node)
+    if getattr(function, "name", "main") == "main" or module.loop_around(node) is not None:
+        return False
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "cuda" for part in module.walk(node)
+    )
+
+
 def is_called_often(module: PythonModule, reader: ast.expr) -> bool:
     """Whether a model, a helper of steps or a loop that always copies runs *reader*."""
     if forward_of(module, reader) is not None:
         return True
     function = repeated_call_of(module, reader)
-    if function is not None and (is_helper(function) or _is_of_meter(module, function)):
+    if function is not None and (
+        is_helper(function)
+        or _is_of_meter(module, function)
+        or is_called_by_others(module, function)
+    ):
         return True
     steps, loop = steps_of(module), module.loop_around(reader)
     if loop is None or not steps.is_repeated(reader) or not steps.runs_always(reader):

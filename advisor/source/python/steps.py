@@ -90,6 +90,8 @@ class StepLoops:
         function = repeated_call_of(self.module, node)
         if function is None or self.module.loop_around(node) is not None:
             return False
+        if is_called_by_others(self.module, function):
+            return True
         tensors = tensors_of(self.module)
         return any(
             tensors.called(call) is function and self.is_repeated(call) and self.runs_always(call)
@@ -503,7 +505,7 @@ def loaders_to_gpu(module: PythonModule) -> set[ast.Call]:
         for call in module.calls:
             if not runs_over_loader(call):
                 continue
-            for part in (*call.args, *(k.value for k in call.keywords)):
+            for part in _given_alone(module, call):
                 value = tensors[part]
                 if value is not None and value.kind is ValueKind.LOADER:
                     loaders.add(value.maker)
@@ -557,7 +559,21 @@ def loaders_to_train(module: PythonModule) -> set[ast.Call]:
     }
 
 
-# Functions of other files that run over the loader that they are given.
+def _given_alone(module: PythonModule, call: ast.Call) -> Iterator[ast.expr]:
+    """Yield what *call* is given, of a dictionary or a list that the file writes out its parts."""
+    for part in (*call.args, *(k.value for k in call.keywords)):
+        values = module.values_of(part.id) if isinstance(part, ast.Name) else [part]
+        written = [v for v in values if isinstance(v, (ast.Dict, ast.List, ast.Tuple))]
+        for value in written:
+            yield from value.values if isinstance(value, ast.Dict) else value.elts
+        if not written:
+            yield part
+
+
+# Functions of other files that run over the loader that they are given, and classes whose objects do.
+_RUNNERS = re.compile(
+    r"(?:^|[a-z])(?:Trainer|Solver|Runner|Learner|Engine|Experiment|Estimator)$|^(?:trainer|solver)$"
+)
 _TAKES_LOADERS = re.compile(
     r"(?:^|_)(?:train\w*|fit|eval\w*|valid\w*|test\w*|update|epoch|infer\w*|extract\w*|predict\w*)(?:_|$)"
 )
@@ -566,7 +582,7 @@ _TAKES_LOADERS = re.compile(
 def runs_over_loader(call: ast.Call) -> bool:
     """Whether *call* is of a function that is named for what runs over a loader: training, evaluation."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    return _TAKES_LOADERS.search(name) is not None
+    return _TAKES_LOADERS.search(name) is not None or _RUNNERS.search(name) is not None
 
 
 def collates_on_gpu(module: PythonModule, loader: ast.Call) -> bool:
@@ -837,6 +853,16 @@ def may_work_on_gpu(module: PythonModule) -> bool:
     return uses_torch and not tensors_of(module).cpu_only
 
 
+def is_part_on_gpu(module: PythonModule) -> bool:
+    """Whether steps of a project that names a GPU run functions of this file."""
+    return module.use is not None and module.use.on_gpu and bool(module.use.each_step)
+
+
+def is_called_by_others(module: PythonModule, function: ast.AST) -> bool:
+    """Whether steps of other files, or what they call, call *function*, as far as its project is known."""
+    return module.use is not None and getattr(function, "name", "") in module.use.each_step
+
+
 def _trains_on_host(module: PythonModule) -> bool:
     """Whether a whole program makes an optimiser and trains, and names neither a device nor a move: all is on the host."""
     if b"__main__" not in module.text.content and not module.text.file.endswith(".ipynb"):
@@ -865,7 +891,7 @@ _NAMES_PLACES = re.compile(r"^(?:cuda|dev)$|device|gpu|accelerat|prefetch", re.I
 
 def where_on_gpu(module: PythonModule, sentence: str) -> str:
     """Return *sentence*, with the condition before it that the file leaves open."""
-    if works_on_gpu(module):
+    if works_on_gpu(module) or is_part_on_gpu(module):
         return sentence
     return f"Where this runs on a GPU, {sentence[:1].lower()}{sentence[1:]}"
 

@@ -163,6 +163,20 @@ _ONLY_OF_TENSORS = frozenset(
     ("unsqueeze", "permute", "sigmoid", "softmax", "log_softmax", "detach", "new_zeros", "new_ones", "new_tensor", "type_as",
      "contiguous", "masked_fill", "masked_select", "expand_as", "index_select", "scatter_", "gather", "chunk", "unbind", "cuda")
 )  # fmt: skip
+# What functions that steps call ask of their tensors; arrays of the host are rare there.
+_OF_STEPS = _ONLY_OF_TENSORS | {
+    "shape",
+    "size",
+    "device",
+    "view",
+    "reshape",
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "norm",
+    "transpose",
+}
 # Parameters that are what a network gave, in functions that call PyTorch.
 _PREDICTIONS = re.compile(r"pred(?:iction)?s?$|logits$")
 _PREPARES = re.compile(
@@ -360,11 +374,14 @@ class Tensors:
         """Return what the parameters of *function* are by themselves, where no call of this file gives them anything."""
         names: dict[str, Value | None] = {}
         of_model = function.name != "__init__" and self.is_model(self._class)
+        in_step = self.module.use is not None and function.name in self.module.use.each_step
         tensors = set() if of_model else self._used_as_tensors(function)
         arguments = function.args
         # def match(x, device=torch.device("cuda")): what it is given is there, too.
         defaults = (*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None))
         at_default = any(is_cuda_device(self.module, default) for default in defaults)
+        if in_step and not of_model:
+            tensors = tensors | (self._taken_apart(function) - _with_plain_defaults(arguments))
         for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             value: Value | None = None
             if of_model and _may_be_tensor(parameter):
@@ -376,6 +393,19 @@ class Tensors:
             ):
                 value = _ON_GPU if at_default else _LIKELY_ON_GPU
             names[parameter.arg] = value
+        return names
+
+    def _taken_apart(self, function: ast.AST) -> set[str]:
+        """Return the names of which *function* takes an element, or asks for a size or a result as of a tensor."""
+        names: set[str] = set()
+        for part in self.module.walk(function):
+            if isinstance(part, (ast.Subscript, ast.Attribute)) and isinstance(
+                part.value, ast.Name
+            ):
+                if isinstance(part, ast.Subscript) or part.attr in _OF_STEPS:
+                    names.add(part.value.id)
+            elif isinstance(part, ast.Call) and self.module.name_of(part.func).startswith("torch."):
+                names.update(given.id for given in part.args if isinstance(given, ast.Name))
         return names
 
     def _used_as_tensors(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -827,6 +857,8 @@ class Tensors:
         if method == "append" and len(given) == 1 and isinstance(call.func, ast.Attribute):
             self._append(call.func.value, given[0], names)
             return None
+        if method in _MOVES_OF_ITS_OWN and not call.args and owner is not None:
+            return self._moved(call, "cuda", owner, given)
         if method in ("to", "cuda", "cpu", "numpy", "pin_memory") or method in _GIVES_HOST:
             moved = self._moved(call, method, owner, given)
             if moved is not None or method in ("to", "cuda"):
@@ -897,6 +929,10 @@ class Tensors:
             return _HOST_VALUE
         if last[:1].isupper():
             return None
+        if last in _MOVE_HELPERS and given and not self.cpu_only:
+            moved = given[0]
+            is_model = moved is not None and moved.kind is ValueKind.MODEL
+            return None if is_model else _LIKELY_ON_GPU
         if any(
             v is not None and v.kind is ValueKind.TENSOR and v.place is TensorMemory.GPU
             for v in given
@@ -959,6 +995,8 @@ class Tensors:
         """Return where ``x.to(...)`` or ``x.cuda(...)`` moves x; None where it is no move or not known."""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
             return TensorMemory.GPU
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES_OF_ITS_OWN:
+            return None if call.args else TensorMemory.GPU
         target = call.args[0] if call.args else argument(call, "device")
         if isinstance(target, ast.Call) and getattr(target.func, "attr", "") == "type":
             target = getattr(target.func, "value", None)  # x.type(y.type())
@@ -1109,7 +1147,10 @@ _EVALUATED: dict[
     ast.YieldFrom: Tensors._of_inner,
     ast.Slice: Tensors._of_slice,
 }
-_MOVES = ("to", "cuda", "type")
+_MOVES = ("to", "cuda", "type", "to_gpu", "move_to_gpu", "to_cuda", "move_to_cuda")
+# Methods and functions of a project's own that say where they move: x.move_to_gpu(), to_gpu(x), to_device(x, device).
+_MOVES_OF_ITS_OWN = frozenset(_MOVES[3:])
+_MOVE_HELPERS = _MOVES_OF_ITS_OWN | {"to_device", "move_to_device"}
 
 
 def _moves_to_gpu(body: ast.expr) -> bool:
@@ -1435,6 +1476,20 @@ def _output(model: Value, given: list[Value | None]) -> Value | None:
     if model.place is TensorMemory.GPU or any(v.place is TensorMemory.GPU for v in tensors):
         return _ON_GPU if model.sure else _LIKELY_ON_GPU
     return Value(ValueKind.TENSOR, None)
+
+
+def _with_plain_defaults(arguments: ast.arguments) -> set[str]:
+    """Return the parameters that are numbers, texts, lists or settings where no caller gives them."""
+    names = [p.arg for p in (*arguments.posonlyargs, *arguments.args)]
+    pairs = (
+        *zip(reversed(names), reversed(arguments.defaults), strict=False),
+        *zip((p.arg for p in arguments.kwonlyargs), arguments.kw_defaults, strict=True),
+    )
+    return {
+        name
+        for name, default in pairs
+        if default is not None and not (isinstance(default, ast.Constant) and default.value is None)
+    }
 
 
 def _may_be_tensor(parameter: ast.arg) -> bool:

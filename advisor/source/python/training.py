@@ -31,6 +31,12 @@ LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoade
 CLOCKS = frozenset(("time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer"))
 
 
+def names_loader(module: PythonModule) -> bool:
+    """Whether the file names a DataLoader, or a class of its project that is one."""
+    is_own = module.use is not None and bool(module.use.loaders)
+    return is_own or b"DataLoader" in module.text.content
+
+
 def conditional_in(module: PythonModule, node: ast.AST, loop: ast.AST) -> bool:
     """Whether *node* runs only under an ``if`` of *loop*, as reports every n steps do."""
     inner = node

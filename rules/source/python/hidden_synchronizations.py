@@ -11,6 +11,7 @@ from gpuadvise.advisor.source.python.reads import (
     is_called_often,
     is_computed_test,
     is_helper,
+    is_in_helper,
     is_joined,
     is_repeated_gradient,
     may_be_of_host,
@@ -19,6 +20,7 @@ from gpuadvise.advisor.source.python.reads import (
 from gpuadvise.advisor.source.python.steps import (
     forward_of,
     generates,
+    is_called_by_others,
     is_demo,
     is_for_file,
     is_test,
@@ -136,7 +138,11 @@ def _place(module: PythonModule, read: Read) -> str | None:
         if read.how is How.SIZED and steps.is_repeated(read.node) and steps.runs_always(read.node):
             return "each iteration"
         function = repeated_call_of(module, read.node)
-        said = function is not None and (is_helper(function) or is_computed_test(module, read))
+        said = function is not None and (
+            is_helper(function)
+            or is_computed_test(module, read)
+            or is_called_by_others(module, function)
+        )
         return "each call" if said else None
     if steps.training_loop(read.node) is not None:
         return "each step"
@@ -146,22 +152,12 @@ def _place(module: PythonModule, read: Read) -> str | None:
         return "each iteration"
     if (meant or read.how is How.COPY) and steps.is_called_each_round(read.node):
         return "each call"
-    if _is_in_helper(module, read.node):
+    if is_in_helper(module, read.node):
         return "each call"
     function = repeated_call_of(module, read.node) if not read.sure else None
     if function is None or is_joined(read.node):
         return None
     return "each call" if read.how is How.TESTED or is_helper(function) else None
-
-
-def _is_in_helper(module: PythonModule, node: ast.expr) -> bool:
-    """Whether *node* moves to the GPU and reads back at once, in a function that others call."""
-    function = module.function_of(node)
-    if getattr(function, "name", "main") == "main" or module.loop_around(node) is not None:
-        return False
-    return any(
-        isinstance(part, ast.Attribute) and part.attr == "cuda" for part in module.walk(node)
-    )
 
 
 CHECK = PythonCheck(

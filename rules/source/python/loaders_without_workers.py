@@ -17,7 +17,12 @@ from gpuadvise.advisor.source.python.steps import (
     works_on_gpu,
 )
 from gpuadvise.advisor.source.python.tensors import moves_to_gpu
-from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
+from gpuadvise.advisor.source.python.training import (
+    LOADERS,
+    argument,
+    has_unknown_arguments,
+    names_loader,
+)
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -46,7 +51,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         yield from _indexed_sets(module)
     if b"TrainingArguments" in module.text.content:
         yield from _arguments_of_trainers(module)
-    if b"DataLoader" not in module.text.content:
+    if not names_loader(module):
         return
     feeding, training = loaders_to_gpu(module), loaders_to_train(module)
     for call in module.calls_of(*LOADERS):

@@ -13,7 +13,12 @@ from gpuadvise.advisor.source.python.steps import (
     steps_of,
 )
 from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
-from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
+from gpuadvise.advisor.source.python.training import (
+    LOADERS,
+    argument,
+    has_unknown_arguments,
+    names_loader,
+)
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -31,7 +36,7 @@ _ACTION_ITERATOR = "Make the iterator once in front of the loop, take next() of 
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """``next(iter(loader))`` in each round, and workers that every epoch starts again."""
-    if b"DataLoader" not in module.text.content and b"next(" not in module.text.content:
+    if not names_loader(module) and b"next(" not in module.text.content:
         return
     if is_test(module) or not may_work_on_gpu(module):
         return

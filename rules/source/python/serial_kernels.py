@@ -26,7 +26,7 @@ _WORDS = {
     Series.HEADS: "Heads of the same shape run one after the other, each by short kernels of its own.",
     Series.FUNCTIONS: "Each function or frequency queues a kernel of its own over the same input.",
     Series.POSITIONS: "Each round queues short kernels for one position, so that launches take most of the time.",
-    Series.SAMPLES: "Each round queues short kernels for one sample of the batch, so that launches take most of the time.",
+    Series.SAMPLES: "Each round queues short kernels for one row of a tensor, such as a sample of the batch, so that launches take most of the time.",
     Series.MATRICES: "Each round decomposes or solves one matrix, and most of these functions let the host wait: PyTorch takes a batch of matrices at once.",
     Series.STEPS_OF_CELL: "Each round runs one step of a recurrent cell: short kernels, so that launches take most of "
     "the time.",

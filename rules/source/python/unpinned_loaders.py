@@ -14,7 +14,12 @@ from gpuadvise.advisor.source.python.steps import (
     where_on_gpu,
     works_on_gpu,
 )
-from gpuadvise.advisor.source.python.training import LOADERS, argument, has_unknown_arguments
+from gpuadvise.advisor.source.python.training import (
+    LOADERS,
+    argument,
+    has_unknown_arguments,
+    names_loader,
+)
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -32,7 +37,7 @@ _ACTION = "Write DataLoader(..., pin_memory=True), and move batches with non_blo
 
 def faults(module: PythonModule) -> Iterator[Diagnostic]:
     """Loaders without pinned memory in a file that moves their batches to a GPU, or that hands loaders out."""
-    if b"DataLoader" not in module.text.content or is_test(module) or not may_work_on_gpu(module):
+    if not names_loader(module) or is_test(module) or not may_work_on_gpu(module):
         return
     feeding = loaders_to_gpu(module)
     for call in module.calls_of(*LOADERS):
