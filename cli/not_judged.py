@@ -58,5 +58,9 @@ def of_tests(paths: Iterable[str]) -> list[str]:
     if not spared:
         return []
     if len(spared) == 1:
-        return [f"{quoted_path(spared[0])} tests other code by its name: its speed is not judged."]
-    return [f"{len(spared):,} files test other code by their names: their speed is not judged."]
+        return [
+            f"{quoted_path(spared[0])} tests other code, or is set aside, by its name: its speed is not judged."
+        ]
+    return [
+        f"{len(spared):,} files test other code, or are set aside, by their names: their speed is not judged."
+    ]

@@ -21,14 +21,20 @@ OTHER_SUFFIXES = (
     ".csv", ".html", ".json", ".log", ".md", ".ptx", ".rst", ".sass", ".toml", ".txt",
     ".xml", ".yaml", ".yml",
 )  # fmt: skip
-_TESTS = r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|bench[^/]*|smoke[^/]*|[^/]*_test|conftest)\.py$"
+_TESTS = (
+    r"(?:^|/)(?:tests?|unittests?|testing)/|(?:^|/)(?:test_[^/]*|tests|bench[^/]*|smoke[^/]*|[^/]*_test|conftest)\.py$"
+    r"|(?:^|/)bench(?:mark\w*|es)?/(?:[^/]+/)*[^/]+\.py$"
+)
+# What a project keeps and no longer uses.
+_SET_ASIDE = r"(?:^|/)(?:graveyard|archived?|archieve|deprecated|obsolete|attic|unused|backups?)/(?:[^/]+/)*[^/]+\.(?:py|ipynb)$|_depr(?:ecated)?\.py$|\.ipynb_checkpoints/"
 _TEST_PROGRAM = r"|(?:^|/)(?:test_[^/]*|[^/]*_tests?)\.(?:cu|cuh|cc|cpp|cxx)$"
+_SPARED = re.compile(_TESTS + _TEST_PROGRAM + f"|(?i:{_SET_ASIDE})")
 _DEVICE_CODE = (b"__global__", b"__device__")
 
 
 def is_test_name(file: str) -> bool:
-    """Whether the name of a *file* says that it tests or, of a Python file, measures other code."""
-    return re.search(_TESTS + _TEST_PROGRAM, file.replace("\\", "/")) is not None
+    """Whether the name of a *file* says that it tests or, of a Python file, measures other code, or is set aside."""
+    return _SPARED.search(file.replace("\\", "/")) is not None
 
 
 def holds_device_code(data: bytes) -> bool:

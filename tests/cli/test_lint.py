@@ -756,14 +756,17 @@ def test_files_that_test_other_code_are_said_to_be_spared(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "train.py").write_text(script)
     (tmp_path / "tests" / "plain.py").write_text("import os\n")
-    said = 'note: "tests/train.py" tests other code by its name: its speed is not judged.\n'
+    said = 'note: "tests/train.py" tests other code, or is set aside, by its name: its speed is not judged.\n'
     assert cli("lint", "tests/train.py").err == said
     assert (
         cli("lint", ".").err == said.replace('"tests', '"./tests') or said in cli("lint", ".").err
     )
     assert cli("lint", "app").err == ""
     (tmp_path / "tests" / "test_more.py").write_text(script)
-    assert "note: 2 files test other code by their names" in cli("lint", "tests").err
+    assert (
+        "note: 2 files test other code, or are set aside, by their names"
+        in cli("lint", "tests").err
+    )
 
 
 def test_a_file_that_links_lead_to_is_read_once(cli, tmp_path: Path) -> None:

@@ -86,9 +86,26 @@ def _reads_in_order(module: PythonModule) -> Sequence[Read]:
     reads = [
         read
         for read in _reads_of(module)
-        if not _is_action(module, read.node) and not _is_in_kernel(module, read.node)
+        if not _is_action(module, read.node)
+        and not _is_in_kernel(module, read.node)
+        and not _is_for_another_runtime(module, read.node)
     ]
     return sorted(reads, key=lambda read: (read.node.lineno, read.node.col_offset))
+
+
+def _is_for_another_runtime(module: PythonModule, node: ast.expr) -> bool:
+    """Whether *node* stands where a model of another runtime is run, which takes arrays of the host."""
+    if not _RUNTIMES.search(module.text.content):
+        return False
+    return any(
+        isinstance(above, ast.If) and _RUNTIMES.search(ast.unparse(above.test).encode())
+        for above in module.ancestors(node)
+    )
+
+
+_RUNTIMES = re.compile(
+    rb"onnx|coreml|tflite|openvino|edgetpu|saved_model|paddle|ncnn", re.IGNORECASE
+)
 
 
 def _is_in_kernel(module: PythonModule, node: ast.expr) -> bool:

@@ -29,7 +29,7 @@ _SAMPLES = re.compile(
 # Networks that run long for each round.
 _LONG_ROUNDS = re.compile(r"unet|diffusion|denois|ddim|ddpm|p_sample|dpm|scheduler", re.IGNORECASE)
 _LAYERS = re.compile(
-    r"layer|block|stage|level|depth|scale|stack|hop|flow|conv|order|head|group|expert|cascade|branch|chunk"
+    r"\.nl\b|layer|block|stage|level|depth|scale|stack|hop|flow|conv|order|head|group|expert|cascade|branch|chunk"
 )
 # What gives numbers, or tensors out of nothing.
 _MAKES = re.compile(

@@ -757,6 +757,8 @@ def saves_files(module: PythonModule, node: ast.expr) -> bool:
 def _saves(call: ast.Call) -> bool:
     """Whether *call* writes a file, going by its name: also ``write(path, rate, sound)``."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if name == "save" and isinstance(call.func, ast.Attribute):
+        return "fromarray" in ast.unparse(call.func.value)  # Image.fromarray(x).save(path)
     return _SAVES.search(name) is not None or (name == "write" and len(call.args) >= 3)
 
 
@@ -782,7 +784,7 @@ def _is_given_to_file(module: PythonModule, node: ast.expr) -> bool:
 
 _WRITES = re.compile(r"(?:write|save|plot|draw|show|dump|export)_\w+$")
 _SAVES = re.compile(
-    r"^(?:imwrite|imsave|savefig|save_image|save_images|save_wav|write_wav|savemat|write_pfm|write_depth|save_img|savetxt|savez)$"
+    r"^(?:imwrite|imsave|savefig|save_image|save_images|save_wav|write_wav|savemat|write_pfm|write_depth|save_img|savetxt|savez|append_data)$"
     r"|^write_(?:video|png|jpeg|ply|image)$"
 )
 _DIFFUSES = re.compile(
@@ -830,7 +832,10 @@ _PREPARES = re.compile(
 def is_demo(module: PythonModule) -> bool:
     """Whether the file's name says that it shows what others computed: people look on, and nothing is in a hurry."""
     return (
-        re.search(r"(?:^|/)(?:show|demo|vis|plot|draw)[^/]*$|demo\.\w+$", module.text.file)
+        re.search(
+            r"(?:^|/)(?:show|demo|vis|plot|draw|diagnose|analy[sz]e|inspect|sanity)[^/]*$|demo\.\w+$|sanity",
+            module.text.file,
+        )
         is not None
     )
 

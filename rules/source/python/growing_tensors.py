@@ -10,6 +10,7 @@ from gpuadvise.advisor.source.python.steps import (
     forward_of,
     is_test,
     may_work_on_gpu,
+    names_in,
     steps_of,
 )
 from gpuadvise.advisor.source.python.tensors import TensorMemory, ValueKind, tensors_of
@@ -45,7 +46,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
         if not isinstance(parts, (ast.List, ast.Tuple)) or not steps.is_repeated(call):
             continue
         name = ast.unparse(above.targets[0])
-        loop = module.loop_around(call)
+        loop = _loop_of_one(module, call, above.targets[0])
         if (
             loop is None
             or name not in map(ast.unparse, parts.elts)
@@ -60,6 +61,17 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             f"Each round allocates {name} anew and copies all of it: the work grows with the square of its length.",
             _ACTION,
         )  # fmt: skip
+
+
+def _loop_of_one(module: PythonModule, call: ast.Call, grown: ast.expr) -> ast.AST | None:
+    """Return the loop of which each round lengthens the same tensor: ``x[i]`` is another one for each i."""
+    names = set(names_in([grown]))
+    for loop in module.loops_around(call):
+        if not isinstance(loop, (ast.For, ast.AsyncFor)) or not names & set(
+            names_in([loop.target])
+        ):
+            return loop
+    return None
 
 
 def _is_beside_more(module: PythonModule, loop: ast.AST, parts: list[ast.expr]) -> bool:

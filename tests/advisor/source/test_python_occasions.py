@@ -142,3 +142,49 @@ class Agent:
         d for d in lint_python(source.encode(), "a.py").diagnostics if d.rule == "repeated-uploads"
     ]
     assert ["environment" in d.message for d in found] == [True]
+
+
+@pytest.mark.parametrize(
+    ("file", "spared"),
+    [
+        ("benchmarks/train.py", True),
+        ("benchmarking/a/train.py", True),
+        ("tests.py", True),
+        ("Graveyard/train.py", True),
+        ("models/policies_depr.py", True),
+        ("train.py", False),
+        ("test.py", False),
+    ],
+)
+def test_what_is_set_aside_or_measures_is_spared(file: str, spared: bool) -> None:
+    source = TRAINS.format(place=", device='cuda'")
+    assert (rules(source, file) == []) is spared
+
+
+def test_a_tensor_for_each_index_does_not_grow() -> None:
+    source = """
+import torch
+
+
+def extend(levels, others):
+    for i in range(count):
+        levels[i] = torch.cat([levels[i], others[i].cuda()])
+"""
+    assert "growing-tensors" not in rules(source)
+    again = source.replace("    for i", "    for j in range(n):\n     for i")
+    assert "growing-tensors" in rules(again)
+
+
+def test_another_runtime_takes_arrays_of_the_host() -> None:
+    source = """
+import torch
+
+
+class Backend(torch.nn.Module):
+    def forward(self, im):
+        if self.onnx:
+            return self.session.run(im.cuda().cpu().numpy())
+        return self.model(im)
+"""
+    assert "hidden-synchronizations" not in rules(source)
+    assert "hidden-synchronizations" in rules(source.replace("self.onnx", "self.training"))
