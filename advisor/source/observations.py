@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.code import Observation
@@ -32,6 +33,7 @@ _SPARED = re.compile(_TESTS + _TEST_PROGRAM + f"|(?i:{_SET_ASIDE})")
 _DEVICE_CODE = (b"__global__", b"__device__")
 
 
+@lru_cache(256)  # each rule asks
 def is_test_name(file: str) -> bool:
     """Whether the name of a *file* says that it tests or, of a Python file, measures other code, or is set aside."""
     return _SPARED.search(file.replace("\\", "/")) is not None

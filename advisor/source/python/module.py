@@ -10,6 +10,7 @@ import re
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuadvise.advisor.errors import BadInput
@@ -19,7 +20,7 @@ from gpuadvise.advisor.source.language import MOST_PARTS, syntax_tree
 from gpuadvise.advisor.source.text import most_seconds, too_costly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gpuadvise.advisor.source.diagnostic import TextEdit
     from gpuadvise.advisor.source.python.project import ModuleUse
@@ -161,9 +162,11 @@ class PythonModule:
             if self._until_look < 0:
                 self.count_work(0)
             yield node
-            fields = _CHILDREN.get(type(node))
-            for name in _fields_of(type(node)) if fields is None else fields:
-                child = getattr(node, name, None)
+            kind = type(node)
+            if kind is ast.Name or kind is ast.Constant:
+                continue
+            children = _CHILDREN.get(kind) or _children_of(kind)
+            for child in children(node):
                 if type(child) is list:
                     reached += filter(None, child)
                 elif child is not None:
@@ -343,7 +346,7 @@ def _depth(content: bytes) -> int:
 
 def _walked(module: PythonModule) -> PythonModule:
     nodes, parents, by_kind = module.nodes, module.parents, module.by_kind
-    stack: list[ast.AST] = [module.tree]
+    stack: list[Any] = [module.tree]
     while stack:
         node = stack.pop()
         nodes.append(node)
@@ -352,24 +355,22 @@ def _walked(module: PythonModule) -> PythonModule:
             by_kind[kind].append(node)
         else:
             by_kind[kind] = [node]
-        fields = _CHILDREN.get(kind)
-        if fields is None:
-            fields = _fields_of(kind)
-        first = len(stack)
-        for name in fields:
-            child = getattr(node, name, None)
-            if child is None:
-                continue
+        if kind is ast.Name or kind is ast.Constant:
+            continue  # half of all nodes, without any below them
+        if kind is ast.Attribute:
+            parents[node.value] = node
+            stack.append(node.value)
+            continue
+        found: list[ast.AST] = []
+        for child in (_CHILDREN.get(kind) or _children_of(kind))(node):
             if type(child) is list:
-                for element in child:
-                    if element is not None:
-                        parents[element] = node
-                        stack.append(element)
-            else:
-                parents[child] = node
-                stack.append(child)
-        if len(stack) > first + 1:
-            stack[first:] = stack[first:][::-1]
+                found += filter(None, child)
+            elif child is not None:
+                found.append(child)
+        for child in found:
+            parents[child] = node
+        found.reverse()
+        stack += found
     _note_names(module)
     module.count_work(len(nodes))
     return module
@@ -406,13 +407,28 @@ _NO_NODES = frozenset(
     ("id", "attr", "ctx", "op", "ops", "kind", "name", "names", "asname", "arg", "type_comment", "level", "module",
      "simple", "is_async", "conversion", "rest", "kwd_attrs", "type_ignores", "type_params", "lineno")
 )  # fmt: skip
-_CHILDREN: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: (), ast.MatchSingleton: ()}
+# What gives the values of the fields that hold nodes, by the kind of a node.
+_CHILDREN: dict[type[ast.AST], Callable[[ast.AST], Iterable[Any]]] = {}
 
 
-def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Return the fields of *kind* that hold nodes, and keep them."""
-    fields = _CHILDREN[kind] = tuple(name for name in kind._fields if name not in _NO_NODES)
-    return fields
+def _children_of(kind: type[ast.AST]) -> Callable[[ast.AST], Iterable[Any]]:
+    """Return what gives the values of the fields of *kind* that hold nodes, and keep it."""
+    names = [name for name in kind._fields if name not in _NO_NODES]
+    if kind in (ast.Constant, ast.MatchSingleton) or not names:
+        _CHILDREN[kind] = _no_children
+    elif len(names) > 1:
+        _CHILDREN[kind] = attrgetter(*names)
+    else:
+        _CHILDREN[kind] = _only(attrgetter(names[0]))
+    return _CHILDREN[kind]
+
+
+def _no_children(_: ast.AST) -> tuple[()]:
+    return ()
+
+
+def _only(get: Callable[[ast.AST], Any]) -> Callable[[ast.AST], tuple[Any]]:
+    return lambda node: (get(node),)
 
 
 def _note_import(module: PythonModule, node: ast.Import) -> None:

@@ -95,16 +95,32 @@ def _reads_in_order(module: PythonModule) -> Sequence[Read]:
 
 def _is_for_another_runtime(module: PythonModule, node: ast.expr) -> bool:
     """Whether *node* stands where a model of another runtime is run, which takes arrays of the host."""
-    if not _RUNTIMES.search(module.text.content):
+    if not module.found_once(_names_runtime):
         return False
     return any(
-        isinstance(above, ast.If) and _RUNTIMES.search(ast.unparse(above.test).encode())
+        isinstance(above, ast.If) and _is_of_runtime(ast.unparse(above.test).encode())
         for above in module.ancestors(node)
     )
 
 
-_RUNTIMES = re.compile(
-    rb"onnx|coreml|tflite|openvino|edgetpu|saved_model|paddle|ncnn", re.IGNORECASE
+def _names_runtime(module: PythonModule) -> bool:
+    return _is_of_runtime(module.text.content)
+
+
+def _is_of_runtime(words: bytes) -> bool:
+    lower = words.lower()
+    return any(name in lower for name in _RUNTIMES)
+
+
+_RUNTIMES = (
+    b"onnx",
+    b"coreml",
+    b"tflite",
+    b"openvino",
+    b"edgetpu",
+    b"saved_model",
+    b"paddle",
+    b"ncnn",
 )
 
 
