@@ -71,6 +71,13 @@ class _Definition(NamedTuple):
     name: bytes
 
 
+class _Call(NamedTuple):
+    """A function that is called, and what stands before its name: None, or the last word before a dot."""
+
+    owner: bytes | None
+    name: bytes
+
+
 class _Outline:
     """The definitions and words of one file."""
 
@@ -198,10 +205,10 @@ def _reached(
 ) -> dict[str, set[bytes]]:
     """Return for each file its functions that steps reach by calls."""
     calls = {path: _calls(outlines[path], words[path]) for path in outlines}
-    callers: dict[tuple[str, bytes], set[bytes]] = {}
+    callers: dict[tuple[str, bytes], set[_Call]] = {}
     for path, found in calls.items():
         for caller, called, _ in found:
-            if caller is not None and called != caller.name:
+            if caller is not None and called.name != caller.name:
                 callers.setdefault((path, caller.name), set()).add(called)
     reached: dict[str, set[bytes]] = {}
     waiting: list[tuple[str, bytes]] = []
@@ -219,7 +226,7 @@ def _reached(
     return reached
 
 
-def _calls(outline: _Outline, names: set[bytes]) -> list[tuple[_Definition | None, bytes, int]]:
+def _calls(outline: _Outline, names: set[bytes]) -> list[tuple[_Definition | None, _Call, int]]:
     """Return the calls of *names*, each with the function around it and where it stands."""
     if not names:
         return []
@@ -227,19 +234,23 @@ def _calls(outline: _Outline, names: set[bytes]) -> list[tuple[_Definition | Non
     for match in _CALL.finditer(outline.data):
         if match[1] in names:
             place = match.start(1)
-            before = outline.data[max(place - 6, 0) : place]
+            before = outline.data[max(place - _LONGEST_OWNER, 0) : place]
             if before.endswith((b"def ", b"class ")):
                 continue
-            found.append((outline.around(place, outline.indent_at(place)), match[1], place))
+            owner = _OWNER.search(before[:-1]) if before.endswith(b".") else None
+            called = _Call(owner[0] if owner else None, match[1])
+            found.append((outline.around(place, outline.indent_at(place)), called, place))
     return found
 
 
 _CALL = re.compile(rb"\b([A-Za-z_]\w{2,})\(")
+_OWNER = re.compile(rb"\w*\Z")
+_LONGEST_OWNER = 60
 
 
 def _called_in_steps(
-    outline: _Outline, calls: list[tuple[_Definition | None, bytes, int]]
-) -> Iterator[bytes]:
+    outline: _Outline, calls: list[tuple[_Definition | None, _Call, int]]
+) -> Iterator[_Call]:
     """Yield the functions that a model, a loss or a loop that goes backward calls."""
     backward = [
         (outline.around(match.start(), indent), indent)
@@ -248,7 +259,7 @@ def _called_in_steps(
     ]
     for caller, called, place in calls:
         if caller is not None and _is_step(outline, caller):
-            if called not in _STEPS:
+            if called.name not in _STEPS:
                 yield called
         elif backward:
             indent = outline.indent_at(place)
@@ -264,17 +275,28 @@ def _is_step(outline: _Outline, made: _Definition) -> bool:
 
 
 def _meant(
-    path: str, name: bytes, outlines: Mapping[str, _Outline], makers: Mapping[bytes, list[str]]
+    path: str, called: _Call, outlines: Mapping[str, _Outline], makers: Mapping[bytes, list[str]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the file whose function *name* the file at *path* means: its own, an imported one, or the only one."""
-    if name in outlines[path].names:
+    """Yield the file whose function the file at *path* calls: its own, an imported one, or the only one of that name."""
+    owner, name = called
+    outline, places = outlines[path], makers.get(called.name, [])
+    if name in outline.names and (owner in (None, b"self", b"cls") or name not in _COMMON):
         yield path, name
         return
-    places = makers.get(name, [])
-    imported = outlines[path].imported
     for place in places:
-        if outlines[place].stem in imported or (name not in _COMMON and name in imported):
+        if outlines[place].stem in outline.imported and (
+            owner is None or owner in outline.imported
+        ):
             yield place, name
             return
-    if len(places) == 1 and name not in _COMMON:
+    # env.step(action), whose file is env_torch.py
+    alike = [place for place in places if owner in outlines[place].stem.lower().split(b"_")]
+    if len(alike) == 1:
+        yield alike[0], name
+        return
+    if name in _COMMON:
+        return
+    if (owner is None and name in outline.imported and places) or (
+        owner is not None and len(places) == 1
+    ):
         yield places[0], name

@@ -57,7 +57,7 @@ _ACTING = re.compile(r"_?(?:act|(?:select|choose|get|take|sample|best|greedy)_?a
 _KERNEL_MAKERS = re.compile(r"\bjit\b|rawkernel|fuse\b|\bvectorize\b|reduce\b")
 _COPIES = ("cpu", "tolist", "numpy")
 _CONVERSIONS = ("float", "int", "bool", "math.isnan", "math.isfinite", "math.isinf", "math.exp", "math.sqrt", "math.log",
-                "math.pow", "math.floor", "math.ceil", "math.log10", "math.log2")  # fmt: skip
+                "math.pow", "math.floor", "math.ceil", "math.log10", "math.log2", "numpy.isnan", "numpy.isinf", "numpy.isfinite")  # fmt: skip
 _SHOWN_BY = ("print", "write", "set_postfix", "set_description", "info", "add_scalar")
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.python.steps import forward_of, is_test, loader_of, steps_of
+from gpuadvise.advisor.source.python.tensors import ValueKind, tensors_of
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
 from gpuadvise.rules.source.model import BeforeAfter, PythonCheck
@@ -33,6 +34,7 @@ def faults(module: PythonModule) -> Iterator[Diagnostic]:
             steps.evaluation_loop(call) is not None
             or _is_per_batch(module, call)
             or _is_in_forward(module, call)
+            or _is_beside_network(module, call)
         )
         if name == "torch.cuda.empty_cache" and (trains or evaluates):
             yield module.diagnostic(
@@ -75,6 +77,23 @@ def _is_in_forward(module: PythonModule, call: ast.Call) -> bool:
     function = module.function_of(call)
     parts = steps_of(module).parts_of_forward(module.parents.get(function))
     return module.loop_around(call) is not None and getattr(function, "name", "") in parts
+
+
+def _is_beside_network(module: PythonModule, call: ast.Call) -> bool:
+    """Whether each round of the loop around *call* runs a network, or takes one sample of a loader's batch."""
+    steps, loop = steps_of(module), module.loop_around(call)
+    if loop is None or not steps.is_repeated(call) or not steps.runs_always(call):
+        return False
+    around = module.loop_around(loop)
+    if isinstance(around, ast.For) and loader_of(module, around) is not None:
+        return True
+    tensors = tensors_of(module)
+    return any(
+        isinstance(part, ast.Call)
+        and (value := tensors[part.func]) is not None
+        and value.kind is ValueKind.MODEL
+        for part in module.walk(loop)
+    )
 
 
 def _is_per_batch(module: PythonModule, call: ast.Call) -> bool:

@@ -169,3 +169,12 @@ def test_files_that_no_person_wrote_are_read_in_time(line: bytes) -> None:
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_any_bytes_are_read(first: bytes, second: bytes) -> None:
     assert uses_of({"a.py": first, "b.py": second}).keys() == {"a.py", "b.py"}
+
+
+def test_a_method_of_another_object_is_not_meant_by_a_common_name() -> None:
+    stats = "def update(x):\n    return x.cpu()\n"
+    text = "import stats\n\n\nclass M(Module):\n    def forward(self, x):\n        {call}\n"
+    other = uses(stats=stats, model=text.format(call="self.meter.update(x)"))
+    assert other["stats.py"].each_step == frozenset()
+    own = uses(stats=stats, model=text.format(call="stats.update(x)"))
+    assert own["stats.py"].each_step == {"update"}

@@ -165,3 +165,23 @@ def swap(model):
     if model is not None:
         del model
         torch.cuda.empty_cache()
+# ---
+# case: each round runs a network on what it draws
+import torch
+
+
+def valid_epoch(self, batches):
+    for step in range(count):
+        pair = batches.next()
+        features = self.model(pair["first"].to("cuda"))
+        meter.update(features.shape)
+        torch.cuda.empty_cache()  # expect: emptied-caches
+# ---
+# case: between epochs
+import torch
+
+
+def main(model, loader):
+    for epoch in range(epochs):
+        train(model.cuda(), loader)
+        torch.cuda.empty_cache()

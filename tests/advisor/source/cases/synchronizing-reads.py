@@ -232,3 +232,16 @@ def accuracy(batches):
         logits = predict(batch["image"])
         right.append((np.argmax(logits, axis=-1) == batch["label"]).mean())  # expect: synchronizing-reads
     return np.mean(right)
+# ---
+# case: NumPy looks at what is on the GPU
+import numpy as np
+import torch
+
+
+def train(model, loader, optimizer):
+    for x in loader:
+        model(x.cuda()).mean().backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if np.isnan(norm):  # expect: synchronizing-reads
+            report()
+        optimizer.step()
