@@ -89,7 +89,7 @@ def lint_python(
     selected = _chosen(PYTHON_RULES, select, ignore)
     if not names_gpu_library(text.content):
         return replace(_linted(text, (), selected), no_gpu_code=True)
-    from gpuadvise.advisor.source.python.call_sites import lines_that_check
+    from gpuadvise.advisor.source.python.call_sites import lines_beside
     from gpuadvise.advisor.source.python.module import read_python
 
     with _no_collection():
@@ -97,7 +97,7 @@ def lint_python(
         found = (d for rule in sorted(selected) for d in python_check(rule).faults(module))
         try:
             diagnostics = {(d.rule, d.where.start): d for d in found}
-            diagnostics = _without_checks(diagnostics, lines_that_check(module))
+            diagnostics = _without_checks(diagnostics, lines_beside(module))
         except RecursionError:  # branches behind hundreds of branches
             raise too_costly(file) from None
         finally:
@@ -109,7 +109,7 @@ def lint_python(
 def _without_checks(
     diagnostics: dict[tuple[str, int], Diagnostic], checks: list[tuple[int, int]]
 ) -> dict[tuple[str, int], Diagnostic]:
-    """Return *diagnostics* less those within *checks*: how fast a test is matters little, how it measures does."""
+    """Return *diagnostics* less those within *checks*: how fast these are matters little, how they measure does."""
     return {
         key: d
         for key, d in diagnostics.items()

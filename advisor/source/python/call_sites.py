@@ -94,6 +94,12 @@ class CallSites:
             found |= more
         return found
 
+    def unused(self) -> set[ast.AST]:
+        """Return the functions of a notebook that no cell names: nothing else can."""
+        if not self.module.text.file.endswith(".ipynb"):
+            return set()
+        return {f for f in self._functions() if f.name not in self._uses and not f.decorator_list}
+
     def _functions(self) -> Iterator[ast.FunctionDef]:
         return (
             f
@@ -124,13 +130,15 @@ def call_sites(module: PythonModule) -> CallSites:
     return module.found_once(CallSites)
 
 
-def lines_that_check(module: PythonModule) -> list[tuple[int, int]]:
-    """Return the first and last lines of the functions that only check or measure other code of the file."""
-    if not any(word in module.text.content for word in _WORDS):
+def lines_beside(module: PythonModule) -> list[tuple[int, int]]:
+    """Return the first and last lines of functions that only check or measure other code, or that no cell calls."""
+    is_notebook = module.text.file.endswith(".ipynb")
+    if not is_notebook and not any(word in module.text.content for word in _WORDS):
         return []
+    sites = call_sites(module)
     return [
         (function.lineno, function.end_lineno or function.lineno)
-        for function in call_sites(module).checking()
+        for function in (*sites.checking(), *sites.unused())
         if isinstance(function, ast.FunctionDef)
     ]
 

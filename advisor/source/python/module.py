@@ -72,6 +72,10 @@ class PythonModule:
     _until_look: int = _LOOKED_AT
     _found: dict[Callable[[PythonModule], Any], Any] = field(default_factory=dict)
     _named: tuple[dict[str, list[ast.Call]], dict[str, list[ast.Call]]] | None = None
+    # Nodes of a kind in the order of the text, and where they begin.
+    _in_text: dict[type[ast.AST], tuple[list[Any], list[tuple[int, int]]]] = field(
+        default_factory=dict
+    )
     _loops: dict[ast.AST, ast.For | ast.AsyncFor | ast.While | None] = field(default_factory=dict)
 
     def found_once(self, find: Callable[[PythonModule], Found]) -> Found:
@@ -153,6 +157,20 @@ class PythonModule:
         """Return the nodes of one of *kinds*, in the order of the text."""
         found = [node for kind in kinds for node in self.of(kind)]
         return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+    def within(self, around: ast.AST, kind: type[Placed]) -> list[Placed]:
+        """Return the nodes of *kind* below *around*, a statement or the module, in the order of the text."""
+        if kind not in self._in_text:
+            placed = self.of_any(kind)
+            self._in_text[kind] = placed, [(node.lineno, node.col_offset) for node in placed]
+        nodes, places = self._in_text[kind]
+        if isinstance(around, (ast.stmt, ast.expr)):
+            first = bisect_left(places, (around.lineno, around.col_offset))
+            end = around.end_lineno or around.lineno, around.end_col_offset or 0
+            nodes = nodes[first : bisect_left(places, end)]
+        self.count_work(len(nodes))
+        found: list[Placed] = nodes
+        return found
 
     def walk(self, top: ast.AST) -> Iterator[ast.AST]:
         """Yield *top* and the nodes below it; what stands in nested ones is walked again and again."""

@@ -399,7 +399,7 @@ class StepLoops:
             for around in self.module.loops_around(node):
                 if around not in self.training:
                     self._outer.add(around)
-            calls = (n for s in node.body for n in self.module.walk(s) if isinstance(n, ast.Call))
+            calls = (call for s in node.body for call in self.module.within(s, ast.Call))
             if node in moving or any(
                 (value := tensors[call.func]) is not None and value.kind is ValueKind.MODEL
                 for call in calls
@@ -418,9 +418,10 @@ class StepLoops:
 
     def _trains(self, loop: ast.For | ast.AsyncFor) -> bool:
         """Whether *loop* is a part of a step: a loop of training is within it, or it runs in each round of one."""
-        return any(part in self.training for part in self.module.walk(loop)) or (
-            self._every_step(loop, (self.training,)) is not None
-        )
+        kinds = (ast.For, ast.AsyncFor, ast.While)
+        return any(
+            part in self.training for kind in kinds for part in self.module.within(loop, kind)
+        ) or (self._every_step(loop, (self.training,)) is not None)
 
 
 def steps_of(module: PythonModule) -> StepLoops:
@@ -615,38 +616,33 @@ _HANDS_OUT = re.compile(r"load|data|batch")
 
 def generates(module: PythonModule, loop: ast.AST | None) -> bool:
     """Whether each round of *loop* generates a text or a picture, beside which one copy is nothing."""
-    return (
-        loop is not None
-        and any(
-            isinstance(part, ast.While) and part is not loop and _runs_network(module, part)
-            for part in module.walk(loop)
-        )
-    ) or (
-        loop is not None
-        and any(
-            isinstance(part, ast.Call)
-            and isinstance(part.func, ast.Attribute)
-            and (
-                _GENERATES.match(part.func.attr) is not None
-                or (
-                    getattr(part.func.value, "id", "").lower().endswith("sampler")
-                    and part.func.attr != "set_epoch"
-                )
+    if loop is None:
+        return False
+    if any(
+        part is not loop and _runs_network(module, part) for part in module.within(loop, ast.While)
+    ):
+        return True
+    return any(
+        isinstance(part.func, ast.Attribute)
+        and (
+            _GENERATES.match(part.func.attr) is not None
+            or (
+                getattr(part.func.value, "id", "").lower().endswith("sampler")
+                and part.func.attr != "set_epoch"
             )
-            for part in module.walk(loop)
         )
+        for part in module.within(loop, ast.Call)
     )
 
 
 def _runs_network(module: PythonModule, loop: ast.While) -> bool:
     """Whether each round of *loop* runs a network, or a part of it: a decoder that goes on until it is done."""
     tensors = tensors_of(module)
-    for part in module.walk(loop):
-        if isinstance(part, ast.Call):
-            owner = part.func.value if isinstance(part.func, ast.Attribute) else part.func
-            value = tensors[part.func] or tensors[owner]
-            if value is not None and value.kind is ValueKind.MODEL:
-                return True
+    for part in module.within(loop, ast.Call):
+        owner = part.func.value if isinstance(part.func, ast.Attribute) else part.func
+        value = tensors[part.func] or tensors[owner]
+        if value is not None and value.kind is ValueKind.MODEL:
+            return True
     return False
 
 
@@ -705,12 +701,11 @@ def default_of(function: ast.AST, parameter: str) -> ast.expr | None:
 def simulates(module: PythonModule, node: ast.AST) -> bool:
     """Whether a loop around *node* steps a simulator on the host, and so waits for its actions in each round."""
     return any(
-        isinstance(part, ast.Call)
-        and isinstance(part.func, ast.Attribute)
+        isinstance(part.func, ast.Attribute)
         and part.func.attr == "step"
         and _SIMULATORS.search(ast.unparse(part.func.value)) is not None
         for loop in module.loops_around(node)
-        for part in module.walk(loop)
+        for part in module.within(loop, ast.Call)
     )
 
 
@@ -746,11 +741,10 @@ def saves_files(module: PythonModule, node: ast.expr) -> bool:
     around = loop or module.function_of(node)
     steps = steps_of(module)
     return around is not module.tree and any(
-        isinstance(part, ast.Call)
-        and _saves(part)
+        _saves(part)
         and module.loop_around(part) is loop
         and (loop is None or steps.runs_always(part))
-        for part in module.walk(around)
+        for part in module.within(around, ast.Call)
     )
 
 

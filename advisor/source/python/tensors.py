@@ -416,7 +416,7 @@ class Tensors:
         if self._class is not None or self._prepares_data or _PREPARES.search(function.name):
             return set()
         used: set[str] = set()
-        calls = [node for node in self.module.walk(function) if isinstance(node, ast.Call)]
+        calls = self.module.within(function, ast.Call)
         for node in calls:
             name = self.module.name_of(node.func)
             if name.startswith("torch.") and (

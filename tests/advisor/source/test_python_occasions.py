@@ -188,3 +188,10 @@ class Backend(torch.nn.Module):
 """
     assert "hidden-synchronizations" not in rules(source)
     assert "hidden-synchronizations" in rules(source.replace("self.onnx", "self.training"))
+
+
+def test_what_no_cell_of_a_notebook_calls_is_spared() -> None:
+    source = ATTENTION.format(name="attention")
+    assert rules(source, "a.ipynb") == []
+    assert rules(source + "y = attention(x, x, x)\n", "a.ipynb") == ["written-out-attention"]
+    assert rules(source, "a.py") == ["written-out-attention"]
