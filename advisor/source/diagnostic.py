@@ -34,12 +34,22 @@ class TextEdit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherPlace:
+    """Another place of a fault that is said once: *seen* is the text at *where*, *kernel* the function."""
+
+    where: SourceRange
+    seen: str
+    kernel: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
     """One fault: *rule* names it, *seen* is the text at *where*.
 
     *message* says what is the matter there, *action* what to write instead. *edits* are the
     mechanical form of *action*; () where a person has to decide. *kernel* is the function. It is *minor*
-    where what stands around it shows that little is won, whatever the rule is worth elsewhere.
+    where what stands around it shows that little is won, whatever the rule is worth elsewhere. *further* are
+    other places of the same fault, for which this one stands.
     """
 
     rule: str
@@ -52,3 +62,4 @@ class Diagnostic:
     edits: tuple[TextEdit, ...] = ()
     detail: Mapping[str, str] = field(default_factory=dict)
     minor: bool = False
+    further: tuple[FurtherPlace, ...] = ()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gpuadvise.cli.render.svg import Picture
     from gpuadvise.rules.fail_on import FailOn
 
+# Label of what a finding says of one more place; the name of the function follows.
+FURTHER = "also in "
 _LINE_NUMBER = 8  # columns before a source line: its number and a bar
 _TONES = {Priority.HIGH: Tone.BAD, Priority.MEDIUM: Tone.POOR, Priority.LOW: Tone.PLAIN}
 
@@ -156,7 +158,11 @@ def _finding(seen: Diagnostic) -> dict[str, Any]:
         "title": rule.title,
         **named_fields(seen, "message action"),
         "evidence": [
-            {"label": "source", "value": seen.seen, "unit": "", "source": f"{seen.file}:{where.line}"}
+            {"label": label, "value": words, "unit": "", "source": f"{seen.file}:{place.line}"}
+            for label, words, place in (
+                ("source", seen.seen, where),
+                *((f"{FURTHER}{f.kernel or ''}", f.seen, f.where) for f in seen.further),
+            )
         ],
         "gain": None,
         "location": named_fields(seen, "file line=where.line column=where.column kernel"),

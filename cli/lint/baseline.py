@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import quoted
 from gpuadvise.advisor.source.known_diagnostics import KnownDiagnostics, key_of, plain_path
+from gpuadvise.cli.lint.answer import FURTHER
 from gpuadvise.cli.lint.gather import STDIN, SourceFile, linted_source
 
 if TYPE_CHECKING:
@@ -26,11 +27,13 @@ def without_saved(read: Iterable[SourceFile], path: str) -> list[SourceFile]:
     try:
         for finding in answer["findings"]:
             place = finding["location"]
-            known.add(
-                (str(finding["rule"]), plain_path(place["file"]), place["kernel"]),
-                str(finding["evidence"][0]["value"]),
-            )
-    except (KeyError, TypeError, AttributeError, IndexError):
+            rule, file = str(finding["rule"]), plain_path(place["file"])
+            first, *further = finding["evidence"]
+            known.add((rule, file, place["kernel"]), str(first["value"]))
+            for other in further:
+                kernel = str(other["label"]).removeprefix(FURTHER) or None
+                known.add((rule, file, kernel), str(other["value"]))
+    except (KeyError, TypeError, AttributeError, ValueError):
         name = f"--baseline: {quoted(path)}"
         raise BadInput(f"{name} is not an answer of `gpuadvise lint --format json`.") from None
     return [_with_new(source, known) for source in read]

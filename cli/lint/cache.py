@@ -1,7 +1,8 @@
 """What lint saw in a file, kept by all that it depends on: content, path, build, rules and this program.
 
-A file is judged by itself, by what the build files say of it and by how other Python files use it, so nothing
-else can make a kept result wrong; headers are not read. Results are JSON, of which only values of the declared types are taken.
+A file is judged by itself, by what the build files say of it, by how other Python files use it and by which of its functions
+the other files of a folder name, so nothing else can make a kept result wrong; headers are not read. Results are JSON, of
+which only values of the declared types are taken.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import gpuadvise
 from gpuadvise.advisor import source as readers
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.json_records import plain, rebuilt
-from gpuadvise.advisor.source.diagnostic import Diagnostic, SourceRange, TextEdit
+from gpuadvise.advisor.source.diagnostic import Diagnostic, FurtherPlace, SourceRange, TextEdit
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.suppressions import Suppression
+from gpuadvise.advisor.source.surroundings import ALONE
 from gpuadvise.rules import source as rules
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.backends.content_cache import ContentCache
     from gpuadvise.advisor.source.build import Build
     from gpuadvise.advisor.source.python.project import ModuleUse
+    from gpuadvise.advisor.source.surroundings import Surroundings
 
 _PARSERS = ("tree-sitter", "tree-sitter-cuda")
 
@@ -41,11 +44,13 @@ def key_of(
     python: bool,
     build: Build,
     use: ModuleUse | None = None,
+    surroundings: Surroundings = ALONE,
 ) -> str:
     """Return the digest of all that decides what lint sees in *data*, the content of *path*."""
     told = [
         *program(), path, str(python), str(build.fast_math), *map(str, sorted(build.definitions.items())),
-        "rules", *sorted(select), *_told_by_others(use),
+        "around", str(surroundings.in_folder), *sorted(surroundings.unnamed), "rules", *sorted(select),
+        *_told_by_others(use),
     ]  # fmt: skip
     digest = sha256(json.dumps(told).encode())
     digest.update(sha256(data).digest())
@@ -89,7 +94,10 @@ def kept(cache: ContentCache, key: str, path: str) -> LintedFile | None:
     content = cache.get(key)
     if content is None:
         return None
-    names = {kind.__name__: kind for kind in (Diagnostic, SourceRange, Suppression, TextEdit)}
+    names = {
+        kind.__name__: kind
+        for kind in (Diagnostic, FurtherPlace, SourceRange, Suppression, TextEdit)
+    }
     try:
         linted = rebuilt(LintedFile, json.loads(content), names)
     except (BadInput, ValueError, TypeError, RecursionError):

@@ -123,7 +123,8 @@ def command(
     def judged(rules: FileRules) -> Answer:
         seen, left, notes = linted(rules)
         notes += _spared(seen)
-        return answer(_only_new(seen, rules, baseline, since), inputs, rules, left, notes)
+        new = _only_new(seen, rules, baseline, since)
+        return answer([_said_once(source) for source in new], inputs, rules, left, notes)
 
     if watch is not None:
         from gpuadvise.cli.lint.watch import watch_files
@@ -218,6 +219,16 @@ def _only_new(
 
         return without_committed(read, since, rules)
     return read
+
+
+def _said_once(source: SourceFile) -> SourceFile:
+    """Return *source* with one finding for what a function of it repeats; Python's rules see to that themselves."""
+    if source.python:
+        return source
+    from gpuadvise.rules.source.repeated import joined
+
+    linted = source.linted
+    return replace(source, linted=replace(linted, diagnostics=joined(linted.diagnostics)))
 
 
 def _mend(

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -30,6 +31,7 @@ from gpuadvise.advisor.source.observations import (
     SUFFIXES,
     holds_device_code,
 )
+from gpuadvise.advisor.source.surroundings import ALONE, Surroundings, declared_in, words_of
 from gpuadvise.advisor.source.text import LARGEST, source_text
 from gpuadvise.cli.not_judged import NotJudged
 
@@ -48,6 +50,8 @@ _MOST_PROCESSES = 16
 _MOST_OF_PROJECT = 5000  # Python files that are told of one another: all are held at once
 _WORTH_KEEPING = 0.002  # seconds: what takes less is judged again sooner than it is kept and read
 _READING = ("gpuadvise.rules.source.lint", "gpuadvise.advisor.source.tree")
+# Files that may name a kernel of another: those that lint reads, and others of C and C++.
+_NAMING = (*SUFFIXES, *CUDA_SUFFIXES, ".cxx")
 # Folders that hold no sources of the project itself.
 SKIPPED_FOLDERS = frozenset(
     (".git", ".hg", "__pycache__", "node_modules", ".venv", "venv", "build")
@@ -102,7 +106,7 @@ def sources(
         place
         if isinstance(place, NotJudged)
         else place._replace(cache=cache, use=uses.get(place.path))
-        for place in listed
+        for place in _with_surroundings(listed, files)
     ]
     results = engine.map(
         read_places,
@@ -129,6 +133,7 @@ class SourcePlace(NamedTuple):
     named: bool = True
     cache: str | None = None  # the folder in which results are kept
     use: ModuleUse | None = None  # what the other Python files say of it
+    surroundings: Surroundings = ALONE
 
     def results(self) -> ContentCache | None:
         """Return the results that are kept, None where none are."""
@@ -173,6 +178,60 @@ def list_places(
             notes.append(f"{quoted_path(name)}: left out by {rules.settings(name).file}: exclude.")
         else:
             yield SourcePlace(name, rules.of(name))
+
+
+def _with_surroundings(
+    places: Iterable[SourcePlace | NotJudged], files: list[str]
+) -> Iterator[SourcePlace | NotJudged]:
+    """Yield *places*, those of CUDA in the folders among *files* with what the other files there show of them."""
+    listed = list(places)
+    found = [p.path for p in listed if isinstance(p, SourcePlace) and _is_of_folder(p)]
+    named_by = _namings(found, [name for name in files if os.path.isdir(name)]) if found else {}
+    for place in listed:
+        if isinstance(place, SourcePlace) and _is_of_folder(place):
+            place = place._replace(
+                surroundings=Surroundings(
+                    in_folder=True, unnamed=named_by.get(place.path, frozenset())
+                )
+            )
+        yield place
+
+
+def _is_of_folder(place: SourcePlace) -> bool:
+    return not place.named and not place.path.lower().endswith((".py", NOTEBOOK))
+
+
+def _namings(found: list[str], folders: list[str]) -> dict[str, frozenset[str]]:
+    """Return the device functions of each of the files *found* that no other file below *folders* names."""
+    declared = {path: declared_in(_read_or_nothing(path)) for path in found}
+    names = frozenset[bytes]().union(*declared.values())
+    naming: Counter[bytes] = Counter()
+    for path in _texts_below(folders) if names else ():
+        naming.update(names & words_of(_read_or_nothing(path)))
+    return {
+        path: frozenset(name.decode("utf-8", "replace") for name in own if naming[name] <= 1)
+        for path, own in declared.items()
+    }
+
+
+def _texts_below(folders: list[str]) -> Iterator[str]:
+    """Yield the sources below *folders* once each, whether lint judges them or not."""
+    seen: set[str] = set()
+    for folder in folders:
+        for here, below, names in os.walk(folder):
+            below[:] = [name for name in below if name not in SKIPPED_FOLDERS]
+            for name in names:
+                path = os.path.join(here, name)
+                if name.lower().endswith(_NAMING) and path not in seen:
+                    seen.add(path)
+                    yield path
+
+
+def _read_or_nothing(path: str) -> bytes:
+    try:
+        return _read(path) if os.path.isfile(path) else b""
+    except BadInput:
+        return b""  # reading it to be judged says why
 
 
 def read_places(
@@ -276,6 +335,7 @@ def linted_source(
     python: bool,
     results: ContentCache | None = None,
     use: ModuleUse | None = None,
+    surroundings: Surroundings = ALONE,
 ) -> SourceFile:
     """Return what *data*, the content of *path*, shows of the rules *select*, or what *results* kept of that."""
     began = time.process_time()
@@ -284,7 +344,9 @@ def linted_source(
     if results is not None:
         from gpuadvise.cli.lint import cache
 
-        key = cache.key_of(path, data, select, python=python, build=build, use=use)
+        key = cache.key_of(
+            path, data, select, python=python, build=build, use=use, surroundings=surroundings
+        )
         linted = cache.kept(results, key, path)
     if linted is None:
         from gpuadvise.rules.source.lint import lint_cuda, lint_python
@@ -292,7 +354,7 @@ def linted_source(
         if python:
             linted = lint_python(data, path, select=select, use=use)
         else:
-            linted = lint_cuda(data, path, select=select, build=build)
+            linted = lint_cuda(data, path, select=select, build=build, surroundings=surroundings)
         if results is not None and time.process_time() - began > _WORTH_KEEPING:
             cache.keep(results, key, linted)
     seconds = time.process_time() - began
@@ -334,8 +396,8 @@ def _parsed(place: SourcePlace, data: bytes, left: list[NotJudged], *, python: b
     path = place.path
     try:
         source = linted_source(
-            path, data, place.select, python=python, results=place.results(), use=place.use
-        )
+            path, data, place.select, python=python, results=place.results(), use=place.use, surroundings=place.surroundings
+        )  # fmt: skip
     except TooCostly as error:
         left.append(_left_out(path, error.message))
         return _whole_unparsed(path, data, python=python)

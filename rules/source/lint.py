@@ -20,8 +20,9 @@ from gpuadvise.advisor.source.launches import Launches
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX, read_notebook
 from gpuadvise.advisor.source.observations import is_test_name
-from gpuadvise.advisor.source.rule_context import RuleContext
+from gpuadvise.advisor.source.rule_context import OF_SPEED, RuleContext
 from gpuadvise.advisor.source.suppressions import suppressed, suppressions_in
+from gpuadvise.advisor.source.surroundings import ALONE, Surroundings, unused_functions
 from gpuadvise.advisor.source.text import SourceText, source_text, too_costly
 from gpuadvise.rules.source import CUDA_RULES, OPT_IN, PYTHON_RULES, cuda_check, python_check
 
@@ -61,8 +62,9 @@ def lint_cuda(
     select: Collection[str] = (),
     ignore: Collection[str] = (),
     build: Build = UNKNOWN_BUILD,
+    surroundings: Surroundings = ALONE,
 ) -> LintedFile:
-    """Return the faults of a CUDA source file that is compiled as *build* says.
+    """Return the faults of a CUDA source file that is compiled as *build* says, beside what *surroundings* tell of it.
 
     Raises BadInput when *data* is no text, or larger than lint reads.
     """
@@ -70,7 +72,7 @@ def lint_cuda(
     if b"hip" in text.content and _HIP.search(text.content) and not _CUDA.search(text.content):
         return LintedFile(file=file, diagnostics=(), hip=True)
     with _no_collection():
-        return _linted_cuda(text, _chosen(CUDA_RULES, select, ignore), build)
+        return _linted_cuda(text, _chosen(CUDA_RULES, select, ignore), build, surroundings)
 
 
 def lint_python(
@@ -143,15 +145,19 @@ def _chosen(
     return frozenset(chosen).difference(ignore)
 
 
-def _linted_cuda(text: SourceText, selected: frozenset[str], build: Build) -> LintedFile:
+def _linted_cuda(
+    text: SourceText, selected: frozenset[str], build: Build, surroundings: Surroundings
+) -> LintedFile:
     facts = read_cuda(text, build)
-    diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected)}
+    unused = unused_functions(facts, surroundings.unnamed)
+    diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected, unused)}
     facts.tree.release()
     words = any(word in text.content for word in _TEST_WORDS)
     if (words and _TESTS.search(text.content)) or is_test_name(text.file):
         diagnostics = {
             key: d if d.rule in _BREAKING else replace(d, minor=True)
             for key, d in diagnostics.items()
+            if d.rule in _BREAKING or not surroundings.in_folder
         }
     file = _linted(
         text,
@@ -213,7 +219,9 @@ def _linted(
     )
 
 
-def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnostic]:
+def _diagnostics(
+    facts: CudaFile, selected: frozenset[str], unused: frozenset[str]
+) -> Iterator[Diagnostic]:
     loaded = [cuda_check(rule) for rule in sorted(selected)]
     checks = {
         place: [check.faults for check in loaded if check.on_device in (None, place)]
@@ -226,11 +234,15 @@ def _diagnostics(facts: CudaFile, selected: frozenset[str]) -> Iterator[Diagnost
         context = RuleContext(facts, function, launches)
         # One block is the last step of several, or too small for its code to matter much; what sets up runs once.
         alone = _is_of_little_weight(function, launches, facts.text.file)
+        sets_up = context.is_of_set_up
+        idle = function.on_device and function.name.rpartition("::")[2] in unused
         for faults in checks[function.on_device]:
             for d in faults(context):
-                if copied and d.rule not in _BREAKING:
+                if (copied or idle) and d.rule not in _BREAKING:
                     continue
-                yield replace(d, minor=True) if alone and d.rule not in _BREAKING else d
+                if sets_up and d.rule in OF_SPEED:
+                    continue
+                yield replace(d, minor=True) if idle or (alone and d.rule not in _BREAKING) else d
         opened.append(function)
         if facts.tree.is_full:
             launches.forget(opened)

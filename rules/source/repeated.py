@@ -1,0 +1,69 @@
+"""One finding for a fault that a function, or a file, repeats: the first place speaks for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.prose import and_list
+from gpuadvise.advisor.source.diagnostic import FurtherPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuadvise.advisor.source.diagnostic import Diagnostic
+
+# One decision of the program, which a file makes or does not.
+_OF_FILE = frozenset(("default-stream-work", "legacy-warp-intrinsics", "unchecked-errors"))
+# One habit, which a function repeats wherever it does the same.
+_OF_FUNCTION = frozenset(
+    ("accumulators-in-memory", "atomic-contention", "atomics-in-loops", "bank-conflicts", "barriers-in-reductions",
+     "data-sized-blocks", "element-wise-copies", "frequent-synchronization", "general-math-functions", "host-round-trip",
+     "implicit-double", "implicit-warp-synchrony", "indexed-local-arrays", "integer-division", "interleaved-records",
+     "invariant-divisors", "narrow-elements", "pageable-transfers", "repeated-allocations", "repeated-loads",
+     "serial-reductions", "serial-transfers", "slow-math", "tiny-blocks", "truncated-grids", "uncoalesced-access",
+     "underfilled-device", "uniform-math", "unstaged-reuse", "values-read-in-loops", "volatile-arrays")
+)  # fmt: skip
+_MOST_LINES = 12  # that a sentence names
+
+
+def joined(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return *diagnostics* of one file, with one for each fault that a function or the file repeats.
+
+    The first of those that are not minor speaks for all, in its place. Edits of all of them stay.
+    """
+    groups: dict[tuple[str, str | None], list[Diagnostic]] = {}
+    leading: dict[tuple[str, str | None], Diagnostic] = {}
+    for one in diagnostics:
+        if one.rule in _OF_FILE or one.rule in _OF_FUNCTION:
+            key = one.rule, None if one.rule in _OF_FILE else one.kernel
+            groups.setdefault(key, []).append(one)
+            if key not in leading or (leading[key].minor and not one.minor):
+                leading[key] = one
+    said = {id(lead): _with_further(lead, groups[key]) for key, lead in leading.items()}
+    return tuple(
+        said.get(id(one), one)
+        for one in diagnostics
+        if id(one) in said or (one.rule not in _OF_FILE and one.rule not in _OF_FUNCTION)
+    )
+
+
+def _with_further(lead: Diagnostic, group: list[Diagnostic]) -> Diagnostic:
+    others = [one for one in group if one is not lead]
+    if not others:
+        return lead
+    whole = "file" if lead.rule in _OF_FILE else "function"
+    lines = sorted({one.where.line for one in others})
+    named = [str(line) for line in lines[:_MOST_LINES]]
+    if len(lines) > _MOST_LINES:
+        named.append(f"{len(lines) - _MOST_LINES} more")
+    places = f"{len(others)} more place{'s' if len(others) > 1 else ''}"
+    said = f"Likewise at {places} of this {whole} (line{'s' if len(lines) > 1 else ''} {and_list(named)})."
+    return replace(
+        lead,
+        message=f"{lead.message} {said}",
+        edits=tuple(edit for one in group for edit in one.edits),
+        further=tuple(
+            FurtherPlace(where=one.where, seen=one.seen, kernel=one.kernel) for one in others
+        ),
+    )
