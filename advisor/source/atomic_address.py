@@ -152,16 +152,16 @@ def is_indexed_by_byte(context: RuleContext, address: Node) -> bool:
 
 def follows_from_indices(context: RuleContext, address: Node) -> bool:
     """Whether *address* is made of the numbers of thread and block, counters and sizes, and of nothing that was loaded."""
-    if address.kind == "binary_expression" and context.file.operator(address) == "+":
-        index: Node | None = address.children[1]
-    else:
+    indices = _addends(context, address)
+    if not indices:
         index = _index(address)
-    if index is None or context.variances.of(index) is Variance.UNIFORM:
+        indices = [] if index is None else [index]
+    if all(context.variances.of(index) is Variance.UNIFORM for index in indices):
         return False
     known: set[str] = set()
-    if not _is_made_of_indices(context, index, known):
+    if not all(_is_made_of_indices(context, index, known) for index in indices):
         return False
-    loop = context.loop_around(index)
+    loop = context.loop_around(address)
     counters = set() if loop is None else context.assigned_below(loop)
     # Several threads have an element in common: blocks, steps of a loop, or what a division rounds down.
     return (
@@ -169,6 +169,15 @@ def follows_from_indices(context: RuleContext, address: Node) -> bool:
         or not known.isdisjoint(("/", ">>", "%", "min", "max"))
         or any(context.function.says(b.encode()) and b not in known for b in _BLOCKS)
     )
+
+
+def _addends(context: RuleContext, address: Node) -> list[Node]:
+    """Return what is added to the array in an *address* such as ``a + row * n + column``."""
+    addends: list[Node] = []
+    while address.kind == "binary_expression" and context.file.operator(address) == "+":
+        addends.append(address.children[1])
+        address = bare(address.children[0])
+    return addends
 
 
 def _is_made_of_indices(context: RuleContext, node: Node, known: set[str]) -> bool:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import SourceFunction
     from gpuadvise.advisor.source.tree import Node
 
+_OF_MATHEMATICS = re.compile(
+    r"_*(?:pow|exp|exp2|exp10|log|log2|log10|sqrt|sin|cos|tan|sincos|atan2?|asin|acos|erf|hypot)f?"
+)
 _OF_WHOLE_GRID = re.compile(rb"grid\.sync|this_grid|grid_group")
 
 
@@ -87,3 +90,30 @@ def loops_over_data(context: RuleContext, launch: SourceLaunch) -> bool:
             if condition is not None and names_one_of(context, condition, names):
                 return True
     return False
+
+
+def deals_out(context: RuleContext, loop: Node) -> bool:
+    """Whether *loop* goes on in steps of block or grid: each iteration is what another thread might do."""
+    update = loop.part("update")
+    if update is None or len(update.children) != 2:
+        return False
+    return "Dim." in context.at(context.settled(update.children[1]))
+
+
+def computes_long(context: RuleContext) -> bool:
+    """Whether each thread goes through a loop with functions of mathematics, or calls a function that loops or raises to powers."""
+    called = [(call, context.file.callee(call)) for call in context.calls()]
+    if any(context.file.loops(name) or _raises(context, name) for _, name in called):
+        return True
+    loops = [loop for loop in context.function.nodes(*LOOPS) if not deals_out(context, loop)]
+    return any(
+        _OF_MATHEMATICS.fullmatch(name) and any(loop.holds(call) for loop in loops)
+        for call, name in called
+    )
+
+
+def _raises(context: RuleContext, name: str) -> bool:
+    return any(
+        b"pow(" in context.file.text.content[f.body.start : f.body.end]
+        for f in context.file.called(name)
+    )

@@ -7,6 +7,7 @@ from struct import pack, unpack
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.cuda_file import literal_type
+from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.scopes import INTEGERS, UNKNOWN
 from gpuadvise.advisor.source.tree import bare
 
@@ -55,14 +56,29 @@ def written_once(context: RuleContext, nodes: Iterable[Node]) -> list[str]:
 
 
 def doubles_beside(context: RuleContext, literals: list[Node]) -> list[str]:
-    """Return the double literals, and the macros of some, of the expression of *literals* that meet no float but an integer."""
+    """Return the double literals of the expression of *literals* that meet no float but an integer."""
     top = whole_expression(context, literals[0])
     known = {literal.index for literal in literals}
     inside = context.file.tree.inside
     numbers = [node for node in inside(top, "number_literal") if is_double_literal(context, node)]
-    named = [node for node in inside(top, "identifier") if is_named_double(context, node)]
-    beside = (node for node in (*numbers, *named) if node.index not in known)
+    beside = (node for node in numbers if node.index not in known)
     return written_once(context, (node for node in beside if _meets_integer(context, node)))
+
+
+def macros_beside(context: RuleContext, literal: Node) -> list[Node]:
+    """Return the macros of doubles in the expression of *literal*: while one is left, all stays double."""
+    names = context.file.tree.inside(whole_expression(context, literal), "identifier")
+    return [node for node in names if is_named_double(context, node)]
+
+
+def float_edits(
+    context: RuleContext, literals: list[Node], macros: list[Node]
+) -> tuple[TextEdit, ...]:
+    """Return what makes floats of the double *literals* and *macros*."""
+    return (
+        *(TextEdit(start=one.end, end=one.end, text="f") for one in literals),
+        *(TextEdit(start=m.start, end=m.end, text=f"float({context.at(m)})") for m in macros),
+    )
 
 
 def _meets_integer(context: RuleContext, node: Node) -> bool:
@@ -93,12 +109,28 @@ def widens_floats(context: RuleContext, literal: Node) -> bool:
     """Whether *literal*, or a macro, is a double that makes an expression of floats, which becomes one, compute with doubles."""
     if literal.kind == "number_literal" and not is_double_literal(context, literal):
         return False
+    if _is_for_equal_floats(context, literal):
+        return False
     top = whole_expression(context, literal)
     return (
         mixes_float(context, top, literal)
         and ends_as_float(context, top)
         and not folds_to_float(context, top, literal)
     )
+
+
+def _is_for_equal_floats(context: RuleContext, node: Node) -> bool:
+    """Whether *node* is reached where two floats are the same, and at no other time: seldom."""
+    for above in node.ancestors():
+        if above.kind == "if_statement":
+            condition, taken = above.part("condition"), above.part("consequence")
+            if condition is None or taken is None or not taken.holds(node):
+                continue
+            test = bare(condition)
+            if test.kind == "binary_expression" and context.file.operator(test) == "==":
+                sides = map(bare, test.children)
+                return all(s.kind == "identifier" and context.type_of(s) == "float" for s in sides)
+    return False
 
 
 def _digits(context: RuleContext, literal: Node) -> str:

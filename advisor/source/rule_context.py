@@ -37,8 +37,8 @@ _REACHING = frozenset(
 _MORE = re.compile(rb"//|/\*|\\\r?\n|\n[ \t]*#")
 _MOST_LOOPS = 1000  # whose assignments are remembered
 _MOST_NAMES = 4  # that lead to each other
-# Of speed alone: where a kernel runs once, they are of little weight.
-_OF_SPEED = frozenset(
+# Of speed alone: where a kernel runs once, nobody asks for them.
+OF_SPEED = frozenset(
     ("accumulators-in-memory", "general-math-functions", "implicit-double", "integer-division", "interleaved-records",
      "invariant-divisors", "repeated-loads", "slow-math", "tiny-blocks", "uncoalesced-access", "unsigned-loop-counters")
 )  # fmt: skip
@@ -242,16 +242,20 @@ class RuleContext:
             kernel=self.function.name,
             edits=() if any(self._holds_more(edit) for edit in edits) else edits,
             detail=detail,
-            minor=minor or (rule in _OF_SPEED and self.is_of_set_up),
+            minor=minor or (rule in OF_SPEED and self.is_in_file_of_set_up),
         )
 
     @property
     def is_of_set_up(self) -> bool:
         """Whether names say that this code sets something up, or prints it, which programs do seldom."""
-        if not self.function.on_device:
-            return False
-        words = self.function.name, self.file.text.file.rpartition("/")[2].rpartition(".")[0]
-        return any(map(is_of_set_up, words)) or is_of_output(self.function.name)
+        name = self.function.name
+        return self.function.on_device and (is_of_set_up(name) or is_of_output(name))
+
+    @property
+    def is_in_file_of_set_up(self) -> bool:
+        """Whether the name of the file says that its device code sets something up."""
+        name = self.file.text.file.rpartition("/")[2].rpartition(".")[0]
+        return self.function.on_device and is_of_set_up(name)
 
     def _holds_more(self, edit: TextEdit) -> bool:
         """Whether *edit* would take away more than code: a comment, a directive, a joined line."""

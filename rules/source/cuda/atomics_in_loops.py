@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.atomic_address import is_in_shared_memory
+from gpuadvise.advisor.source.data_loops import deals_out
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
@@ -53,7 +54,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             if loop.index not in reported:
                 reported.add(loop.index)
                 yield _on_one_element(context, call, address)
-        elif _shares_out(context, loop):
+        elif deals_out(context, loop):
             continue
         elif context.type_of(arguments[1]) in _FLOATS or _may_be_float(context, arguments[1]):
             scattered.setdefault(loop.index, []).append(call)
@@ -64,8 +65,16 @@ def _on_one_element(context: RuleContext, call: Node, address: Node) -> Diagnost
     return context.diagnostic(
         "atomics-in-loops", call,
         f"Each iteration updates {' '.join(context.at(address).split())} by an atomic, the same element every time.",
-        _ACTION, minor=reached_by_elected_lanes(context, call),
+        _ACTION, minor=reached_by_elected_lanes(context, call) or _is_beside_a_loop(context, call),
     )  # fmt: skip
+
+
+def _is_beside_a_loop(context: RuleContext, call: Node) -> bool:
+    """Whether the loop of *call* holds another loop, which takes the time."""
+    loop = context.loop_around(call)
+    return loop is not None and any(
+        inner is not loop for kind in LOOPS for inner in context.file.tree.inside(loop, kind)
+    )
 
 
 def _scattered(context: RuleContext, found: list[list[Node]]) -> Iterator[Diagnostic]:
@@ -75,7 +84,7 @@ def _scattered(context: RuleContext, found: list[list[Node]]) -> Iterator[Diagno
         if is_in_shared_memory(context, address) or reached_by_elected_lanes(context, first):
             continue
         loops = sum(
-            above.kind in LOOPS and not _shares_out(context, above) for above in first.ancestors()
+            above.kind in LOOPS and not deals_out(context, above) for above in first.ancestors()
         )
         if len(calls) < _FEWEST and loops < _FEWEST:
             continue
@@ -89,14 +98,6 @@ def _scattered(context: RuleContext, found: list[list[Node]]) -> Iterator[Diagno
             minor=True,
         )  # fmt: skip
         return
-
-
-def _shares_out(context: RuleContext, loop: Node) -> bool:
-    """Whether *loop* goes on in steps of block or grid: each iteration is what another thread might do."""
-    update = loop.part("update")
-    if update is None or len(update.children) != 2:
-        return False
-    return "Dim." in context.at(context.settled(update.children[1]))
 
 
 def _stays(context: RuleContext, address: Node, loop: Node) -> bool:

@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
-from gpuadvise.advisor.source.diagnostic import TextEdit
 from gpuadvise.advisor.source.float_expressions import (
     doubles_beside,
     ends_as_float,
+    float_edits,
     generic_types,
     integers_divided_as_doubles,
+    macros_beside,
     named_doubles,
     whole_expression,
     widens_floats,
@@ -45,8 +46,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         return
     known: set[int] = set()
     yield from _literals(context, known)
-    generic = generic_types(context)
-    if generic:
+    if generic := generic_types(context):
         context.file.as_float = generic
         try:
             yield from _literals(context, known)
@@ -92,22 +92,23 @@ def _literals(context: RuleContext, known: set[int]) -> Iterator[Diagnostic]:
                 f"Write {words}f, which a double takes just as well where it holds the number exactly, or convert it to {generic}.",
                 minor=True,
             )  # fmt: skip
-    for literals in by_expression.values():
-        yield _of_one_expression(context, literals)
+    yield from (_of_one_expression(context, literals) for literals in by_expression.values())
 
 
 def _of_one_expression(context: RuleContext, literals: list[Node]) -> Diagnostic:
     """Return what is said of the double *literals* beside floats of one expression, all of which must become floats."""
     words, others = written_once(context, literals), doubles_beside(context, literals)
-    action = f"Write {and_list([f'{word}f' for word in words])}."
+    macros = macros_beside(context, literals[0])
+    floats = [f"float({name})" for name in written_once(context, macros)]
+    action = f"Write {and_list([*(f'{word}f' for word in words), *floats])}."
     if others:
-        action = f"{action[:-1]}, and convert {and_list(others)} and the integer beside it to float: else all stays double."
+        action = f"{action[:-1]}, and {and_list([f'{word}f' for word in others])} beside the integer, too: else all stays double."
     return context.diagnostic(
         "implicit-double", literals[0],
         f"{'A double' if len(words) == 1 else 'Doubles'} in a float expression: {and_list(words)} {'makes' if len(words) == 1 else 'make'} "
         "the compiler convert and compute in double precision.",
         action, replacement=action, minor=bool(others),
-        edits=() if others else tuple(TextEdit(start=one.end, end=one.end, text="f") for one in literals),
+        edits=() if others else float_edits(context, literals, macros),
     )  # fmt: skip
 
 

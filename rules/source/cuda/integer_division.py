@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.data_loops import computes_long
 from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.scopes import INTEGERS, ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
@@ -62,11 +63,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             continue
         reported.add(key)
         yield context.diagnostic(
-            "integer-division",
-            node,
-            _division_words(power, wide=not _WIDE.isdisjoint(kinds)),
-            _division_action(power),
-        )
+            "integer-division", node, _division_words(power, wide=not _WIDE.isdisjoint(kinds)), _division_action(power),
+        )  # fmt: skip
     if not reported:
         yield from _parted_numbers(context)
 
@@ -86,7 +84,7 @@ def _parted_numbers(context: RuleContext) -> Iterator[Diagnostic]:
         and is_made_of_thread(context, node.children[0])
         and not _prepares(context, node)
     ]
-    if len(parts) < _FEWEST_PARTS:
+    if len(parts) < _FEWEST_PARTS or computes_long(context):
         return
     first = min(parts, key=lambda node: node.start)
     yield context.diagnostic(

@@ -40,7 +40,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "partial-warp", launch.node, f"Blocks of {_block_words(sides)} threads leave {plural(-threads % WARP_SIZE, 'lane')} of the last warp idle.",
             f"Launch {-(-threads // WARP_SIZE) * WARP_SIZE} or {threads // WARP_SIZE * WARP_SIZE} threads per block.",
-            threads=str(threads), minor=-threads % WARP_SIZE * _LITTLE < threads,
+            threads=str(threads), minor=alone or -threads % WARP_SIZE * _LITTLE < threads,
         )  # fmt: skip
 
 

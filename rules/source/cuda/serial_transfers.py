@@ -14,6 +14,7 @@ from gpuadvise.advisor.source.host_work import (
     loops_with_launches,
 )
 from gpuadvise.advisor.source.scopes import ExecutionSpace
+from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
@@ -36,7 +37,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     if Direction.D2H not in ways.values():
         return
     for loop in loops_with_launches(context):
-        if is_timed(context, loop):
+        if is_timed(context, loop) or _holds_a_run(context, loop):
             continue
         inside = [
             c for c in copies if context.loop_around(c) is loop and not is_chosen(context, c, loop)
@@ -65,6 +66,13 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
                 "or only every few iterations.",
                 minor=True,
             )  # fmt: skip
+
+
+def _holds_a_run(context: RuleContext, loop: Node) -> bool:
+    """Whether another loop inside of *loop* launches: beside many launches a copy is little."""
+    inner = [n for kind in LOOPS for n in context.file.tree.inside(loop, kind) if n is not loop]
+    launches = context.file.tree.inside(loop, "kernel_call_syntax")
+    return any(other.holds(launch) for other in inner for launch in launches)
 
 
 def _is_of_many(context: RuleContext, copy: Node) -> bool:

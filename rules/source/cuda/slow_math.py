@@ -35,6 +35,7 @@ _OVERLOADED = {
 }
 # Functions that reduce their argument first, slowly where it is large.
 _REDUCING = frozenset(("sinf", "cosf", "tanf", "sincosf", "sin", "cos", "tan"))
+_OF_POWERS = " and no base is 0 or negative, of which it makes NaN,"
 _COSTS = "many instructions, and a slow path for large arguments"
 _COST = "several instructions where the intrinsic takes one or two"
 FAST = frozenset({"-use_fast_math", "--use_fast_math"})
@@ -105,8 +106,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         times = f" in {len(nodes)} places" if len(nodes) > 1 else ""
         yield context.diagnostic(
             "slow-math", nodes[0], f"{name} in a loop{times}: {_COSTS if name in _REDUCING else _COST}.",
-            f"Where its error is acceptable call {special_name}, or compile with -use_fast_math.",
-            replacement=special_name,
+            f"Where its error is acceptable{_OF_POWERS if special_name == '__powf' else ''} call {special_name}, or compile with -use_fast_math.",
+            replacement=special_name, minor=special_name == "__powf",
         )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             f"Blocks of {'' if launch.threads else 'at most '}{threads} threads {'are one warp' if threads == WARP_SIZE else 'fill a part of one warp'}, and an SM holds 16 to 32 "
             "blocks by its architecture: at most that many of the 32 to 64 warps that it has room for.",
             f"Launch {launch.kernel} with 128 or 256 threads per block, and {128 // threads} or more times the elements for each.",
-            threads=str(threads), minor=threads == WARP_SIZE,
+            threads=str(threads), minor=True,
         )  # fmt: skip
 
 

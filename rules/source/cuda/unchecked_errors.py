@@ -37,6 +37,8 @@ _RUNTIME = re.compile(
 _RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
 # What stands before a call whose result goes somewhere.
 _INSIDE = b"(,=!&|<>"
+# Waits, of whose errors later calls tell as well, and timers.
+_OF_NO_RESULT = re.compile(r"cuda(?:\w+Synchronize|Event(?:Create|Record|ElapsedTime)\w*)$")
 _TRYING = re.compile(r"(?:test|demo|example|bench)", re.IGNORECASE)
 _LINES_OF_A_DEMONSTRATION = number(
     60, "lines of a whole program that shows one thing, at most", "", "our judgement"
@@ -56,7 +58,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "unchecked-errors", dropped[0], f"An error of this call{further} goes unnoticed ({', '.join(names[:4])}).",
             "Compare the result with cudaSuccess; when it differs, print cudaGetErrorString(result) and stop.",
-            calls=str(len(dropped)), minor=_is_of_little_weight(context, names),
+            calls=str(len(dropped)), minor=_is_of_little_weight(context, names) or _checks_others(context, dropped[0]),
         )  # fmt: skip
     launches = [
         launch
@@ -84,7 +86,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _is_of_little_weight(context: RuleContext, names: Sequence[str]) -> bool:
-    """Whether the function tries the GPU out, or drops results of waits alone, whose errors later calls return."""
+    """Whether the function tries the GPU out, or drops results of waits and timers alone, whose errors later calls return."""
     if _TRYING.search(context.function.name):
         return True
     if (
@@ -92,7 +94,7 @@ def _is_of_little_weight(context: RuleContext, names: Sequence[str]) -> bool:
         and len(context.file.text.starts) <= _LINES_OF_A_DEMONSTRATION
     ):
         return True
-    return bool(names) and all(name.endswith("Synchronize") for name in names)
+    return bool(names) and all(_OF_NO_RESULT.match(name) for name in names)
 
 
 def _is_first_of_unchecked_file(context: RuleContext, launches: list[SourceLaunch]) -> bool:

@@ -36,6 +36,11 @@ _SEVERAL_PER_ITEM = re.compile(
     rb"blockIdx\.[xyz]\s*\*\s*blockDim|blockDim\.[xyz]\s*\*\s*blockIdx|blockIdx\.[yz]"
 )
 
+_WAY_OF_SUMS = (
+    "Where there are more elements than some thousands, let each of many blocks add up a part, and join the parts by an atomic or "
+    "by a second launch; CUB's DeviceReduce does both."
+)
+
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find launches of few blocks whose kernel loops up to a number that it is given, and kernels that leave that to one thread."""
@@ -69,7 +74,9 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
             "One thread of the GPU walks the data: every other lane and SM is idle."
             if alone else
             "One block of threads walks the data: every SM but one is idle.",
-            f"Launch enough blocks to cover the data, such as {launch.kernel}<<<(n + 255) / 256, 256>>>, and let each "
+            _WAY_OF_SUMS
+            if not alone and _joins_in_block(context, launch)
+            else f"Launch enough blocks to cover the data, such as {launch.kernel}<<<(n + 255) / 256, 256>>>, and let each "
             "thread take the elements of its own number.",
             minor=not alone,
         )  # fmt: skip
@@ -132,6 +139,16 @@ def _of_batches(context: RuleContext, launch: SourceLaunch) -> Iterator[Diagnost
                 minor=True,
             )  # fmt: skip
             return
+
+
+def _joins_in_block(context: RuleContext, launch: SourceLaunch) -> bool:
+    """Whether the kernel knows no other block than its own, and joins what the threads of that find."""
+    return any(
+        not kernel.says(b"blockIdx")
+        and (kernel.says(b"__syncthreads") or kernel.says(b"BlockReduce"))
+        for kernel in context.file.called(launch.kernel)
+        if kernel.place is ExecutionSpace.KERNEL
+    )
 
 
 def _goes_in_step(context: RuleContext, kernel: SourceFunction) -> bool:

@@ -54,7 +54,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     function = context.function
     if function.place is not ExecutionSpace.KERNEL or not function.matches(_SAID):
         return
-    if context.is_of_set_up:
+    if context.is_of_set_up or context.is_in_file_of_set_up:
         return
     found = [
         call

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.tree import Node
 
 _FEWEST = number(3, "loads outside of loops, at least", "", "our judgement: one or two do not show")
+_FENCE = b"__threadfence"  # which no load may pass, whatever it goes through
 
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Pointers that a kernel only reads, without const and __restrict__; one per kernel."""
-    if context.function.place is not ExecutionSpace.KERNEL:
+    if context.function.place is not ExecutionSpace.KERNEL or context.function.says(_FENCE):
         return
     pointers = [p for p in context.function.parameters if p.type.endswith("*") and p.type != "?*"]
     if len(pointers) < 2 or any(p.restrict for p in pointers):
@@ -35,7 +36,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     if stored.keys().isdisjoint(names):
         return
     written = _written_pointers(context)
-    if not (written & names) or _launched_with_aliases(context):
+    if not (written & names) or context.function.name in context.launches.aliased:
         return
     loads: dict[str, int] = {}
     for p in (p for p in pointers if p.name not in written):
@@ -163,11 +164,6 @@ def _written_pointers(context: RuleContext) -> set[str]:
         if context.file.operator(node) == "&":
             written.add(context.root_name(node))
     return written - constant
-
-
-def _launched_with_aliases(context: RuleContext) -> bool:
-    """Whether a launch in the file hands one array to two pointers."""
-    return context.function.name in context.launches.aliased
 
 
 CHECK = CudaCheck(
