@@ -1,4 +1,4 @@
-"""What the other files of a folder show of one CUDA source: which of its device functions nobody there names."""
+"""What the other files of a folder show of one CUDA source: which of its functions nobody there names."""
 
 from __future__ import annotations
 
@@ -7,33 +7,41 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from gpuadvise.advisor.source.cuda_file import CudaFile
     from gpuadvise.advisor.source.scopes import SourceFunction
 
-# A kernel or device function as it is declared; its name is the last word before the first bracket.
-_DECLARED = re.compile(
-    rb"__(?:global|device)__(?:[^;{}()\"]|__launch_bounds__\s*\([^()]*\)){0,400}?\b(?!__launch_bounds__)([A-Za-z_]\w*)\s*\("
-)
+# A function where it is declared, called or defined: the word before a bracket.
+_CALLED = re.compile(rb"([A-Za-z_]\w*)\s*\(")
+_STARTS = re.compile(rb"\b(?:main|WinMain|wWinMain)\s*\(")
 _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
 _NO_WORD = bytes(c if chr(c).isalnum() or c == 95 or c > 127 else 32 for c in range(256))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What is around a file that was found *in_folder*: *unnamed* are its device functions that no other file there names."""
+    """What is around a file that was found *in_folder*: *unnamed* are functions of it that no other file there names.
+
+    A folder *of_program* has a main: host functions that nothing there calls are called by nobody.
+    """
 
     in_folder: bool = False
     unnamed: frozenset[str] = frozenset()
+    of_program: bool = False
 
 
 ALONE = Surroundings()
 
 
-def declared_in(data: bytes) -> frozenset[bytes]:
-    """Return the names of the kernels and device functions that a source declares."""
-    if b"__global__" not in data and b"__device__" not in data:
-        return frozenset()
-    return frozenset(match[1] for match in _DECLARED.finditer(_COMMENT.sub(b" ", data)))
+def functions_in(data: bytes) -> frozenset[bytes]:
+    """Return the names that a source calls, declares or defines functions by."""
+    return frozenset(_CALLED.findall(_COMMENT.sub(b" ", data)))
+
+
+def starts_program(data: bytes) -> bool:
+    """Whether a source holds the main function of a program."""
+    return b"ain" in data and _STARTS.search(data) is not None
 
 
 def words_of(data: bytes) -> frozenset[bytes]:
@@ -41,37 +49,50 @@ def words_of(data: bytes) -> frozenset[bytes]:
     return frozenset(_COMMENT.sub(b" ", data).translate(_NO_WORD).split())
 
 
-def unused_functions(facts: CudaFile, unnamed: frozenset[str]) -> frozenset[str]:
-    """Return the device functions of a file that nothing leads to, as far as the folder shows.
+def unused_functions(facts: CudaFile, around: Surroundings) -> frozenset[str]:
+    """Return the functions of a file that nothing leads to, as far as the folder shows.
 
-    A file none of whose device functions is used says nothing: a program elsewhere may use all of it.
+    A file none of whose functions for the GPU is used says nothing: a program elsewhere may use all of it.
     """
-    if not unnamed:
+    if not around.unnamed:
         return frozenset()
-    on_device: dict[str, list[SourceFunction]] = {}
+    judged: dict[str, list[SourceFunction]] = {}
     for function in facts.functions:
-        if function.on_device:
-            on_device.setdefault(_last(function), []).append(function)
-    reached = set(on_device).difference(unnamed)
-    reached.update(_named_beside(facts).intersection(on_device))
+        if function.on_device or (around.of_program and _is_called_by_name(facts, function)):
+            judged.setdefault(_last(function), []).append(function)
+    reached = set(judged).difference(around.unnamed)
+    reached.update(_named_beside(facts, judged).intersection(judged))
     waiting = list(reached)
     while waiting:
-        for function in on_device[waiting.pop()]:
-            new = _words(facts, function).intersection(on_device) - reached
+        for function in judged[waiting.pop()]:
+            new = _words(facts, function).intersection(judged) - reached
             reached |= new
             waiting += new
-    return frozenset(set(on_device) - reached) if reached else frozenset()
+    used = any(function.on_device for name in reached for function in judged[name])
+    return frozenset(set(judged) - reached) if used else frozenset()
+
+
+def _is_called_by_name(facts: CudaFile, function: SourceFunction) -> bool:
+    """Whether a call of the host *function* has to name it: members and what C links are reached in other ways, too."""
+    return (
+        "::" not in function.name
+        and function.name != "main"
+        and "operator" not in function.name
+        and not facts.says(b'extern "C"')
+    )
 
 
 def _last(function: SourceFunction) -> str:
     return function.name.rpartition("::")[2]
 
 
-def _named_beside(facts: CudaFile) -> frozenset[str]:
-    """Return the words of all that is no device function: host code, macros, tables."""
+def _named_beside(
+    facts: CudaFile, judged: Mapping[str, Sequence[SourceFunction]]
+) -> frozenset[str]:
+    """Return the words of all that is in none of the functions *judged*: other host code, macros, tables."""
     parts, at = [], 0
-    on_device = (function for function in facts.functions if function.on_device)
-    for function in sorted(on_device, key=lambda f: f.node.start):
+    functions = (function for group in judged.values() for function in group)
+    for function in sorted(functions, key=lambda f: f.node.start):
         parts.append(facts.code[at : function.node.start])
         at = max(at, function.node.end)
     parts.append(facts.code[at:])

@@ -49,7 +49,7 @@ def key_of(
     """Return the digest of all that decides what lint sees in *data*, the content of *path*."""
     told = [
         *program(), path, str(python), str(build.fast_math), *map(str, sorted(build.definitions.items())),
-        "around", str(surroundings.in_folder), *sorted(surroundings.unnamed), "rules", *sorted(select),
+        "around", str(surroundings.in_folder), str(surroundings.of_program), *sorted(surroundings.unnamed), "rules", *sorted(select),
         *_told_by_others(use),
     ]  # fmt: skip
     digest = sha256(json.dumps(told).encode())

@@ -31,7 +31,13 @@ from gpuadvise.advisor.source.observations import (
     SUFFIXES,
     holds_device_code,
 )
-from gpuadvise.advisor.source.surroundings import ALONE, Surroundings, declared_in, words_of
+from gpuadvise.advisor.source.surroundings import (
+    ALONE,
+    Surroundings,
+    functions_in,
+    starts_program,
+    words_of,
+)
 from gpuadvise.advisor.source.text import LARGEST, source_text
 from gpuadvise.cli.not_judged import NotJudged
 
@@ -186,14 +192,10 @@ def _with_surroundings(
     """Yield *places*, those of CUDA in the folders among *files* with what the other files there show of them."""
     listed = list(places)
     found = [p.path for p in listed if isinstance(p, SourcePlace) and _is_of_folder(p)]
-    named_by = _namings(found, [name for name in files if os.path.isdir(name)]) if found else {}
+    around = _around(found, [name for name in files if os.path.isdir(name)]) if found else {}
     for place in listed:
-        if isinstance(place, SourcePlace) and _is_of_folder(place):
-            place = place._replace(
-                surroundings=Surroundings(
-                    in_folder=True, unnamed=named_by.get(place.path, frozenset())
-                )
-            )
+        if isinstance(place, SourcePlace) and place.path in around:
+            place = place._replace(surroundings=around[place.path])
         yield place
 
 
@@ -201,16 +203,23 @@ def _is_of_folder(place: SourcePlace) -> bool:
     return not place.named and not place.path.lower().endswith((".py", NOTEBOOK))
 
 
-def _namings(found: list[str], folders: list[str]) -> dict[str, frozenset[str]]:
-    """Return the device functions of each of the files *found* that no other file below *folders* names."""
-    declared = {path: declared_in(_read_or_nothing(path)) for path in found}
-    names = frozenset[bytes]().union(*declared.values())
+def _around(found: list[str], folders: list[str]) -> dict[str, Surroundings]:
+    """Return what is around each of the files *found* in *folders*."""
+    own = {path: functions_in(_read_or_nothing(path)) for path in found}
+    names = frozenset[bytes]().union(*own.values())
     naming: Counter[bytes] = Counter()
-    for path in _texts_below(folders) if names else ():
-        naming.update(names & words_of(_read_or_nothing(path)))
+    of_program = False
+    for path in _texts_below(folders):
+        data = _read_or_nothing(path)
+        naming.update(names & words_of(data))
+        of_program = of_program or starts_program(data)
     return {
-        path: frozenset(name.decode("utf-8", "replace") for name in own if naming[name] <= 1)
-        for path, own in declared.items()
+        path: Surroundings(
+            in_folder=True,
+            unnamed=frozenset(n.decode("utf-8", "replace") for n in named if naming[n] <= 1),
+            of_program=of_program,
+        )
+        for path, named in own.items()
     }
 
 

@@ -149,7 +149,7 @@ def _linted_cuda(
     text: SourceText, selected: frozenset[str], build: Build, surroundings: Surroundings
 ) -> LintedFile:
     facts = read_cuda(text, build)
-    unused = unused_functions(facts, surroundings.unnamed)
+    unused = unused_functions(facts, surroundings)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected, unused)}
     facts.tree.release()
     words = any(word in text.content for word in _TEST_WORDS)
@@ -235,7 +235,7 @@ def _diagnostics(
         # One block is the last step of several, or too small for its code to matter much; what sets up runs once.
         alone = _is_of_little_weight(function, launches, facts.text.file)
         sets_up = context.is_of_set_up
-        idle = function.on_device and function.name.rpartition("::")[2] in unused
+        idle = function.name.rpartition("::")[2] in unused
         for faults in checks[function.on_device]:
             for d in faults(context):
                 if (copied or idle) and d.rule not in _BREAKING:

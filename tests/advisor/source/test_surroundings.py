@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.surroundings import Surroundings, declared_in, words_of
+from gpuadvise.advisor.source.surroundings import Surroundings, functions_in, words_of
 from gpuadvise.rules.source.lint import lint_cuda
 
 if TYPE_CHECKING:
@@ -22,12 +22,11 @@ def kernels(source: str, unnamed: set[str]) -> list[str | None]:
     return [d.kernel for d in seen.diagnostics]
 
 
-def test_names_of_device_code_are_found_without_comments() -> None:
+def test_names_are_found_without_comments() -> None:
     source = (
-        b"// __global__ void old(int);\n__global__ void __launch_bounds__(256, 2) step(float *x) {}\n"
-        b"template <int N> __device__ __forceinline__ float4 row(int i) { return f(i); }\n"
+        b"// void old(int);\n__global__ void __launch_bounds__(256, 2) step(float *x) { go(x); }\n"
     )
-    assert declared_in(source) == {b"step", b"row"}
+    assert functions_in(source) == {b"__launch_bounds__", b"step", b"go"}
     assert words_of(b"step<<<1, 2>>>(x); /* row */ // old") == {b"step", b"1", b"2", b"x"}
 
 
@@ -53,6 +52,23 @@ def test_functions_are_used_through_others() -> None:
         "void run(float *x) { step<<<1, 32>>>(x); }\n"
     )
     assert kernels(source, {"square", "cube", "idle", "step"}) == ["square"]
+
+
+def test_host_functions_that_a_program_never_calls_are_left_alone() -> None:
+    source = (
+        POWER.format("used")
+        + POWER.format("idle")
+        + "void run(float *x) { used<<<1, 32>>>(x); }\nvoid old(float *x) { idle<<<1, 32>>>(x); }\n"
+        "int main() { run(0); }\n"
+    )
+    unnamed = frozenset(("used", "idle", "run", "old", "main"))
+    found = {}
+    for of_program in (False, True):
+        around = Surroundings(in_folder=True, unnamed=unnamed, of_program=of_program)
+        rules = {"general-math-functions"}
+        seen = lint_cuda(source.encode(), "a.cu", select=rules, surroundings=around)
+        found[of_program] = [d.kernel for d in seen.diagnostics]
+    assert found == {False: ["used", "idle"], True: ["used"]}
 
 
 def test_faults_that_break_kernels_are_said_of_idle_ones_too() -> None:
