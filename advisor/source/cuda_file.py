@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
+from gpuadvise.advisor.source.headers import NOTHING_DECLARED, Declarations
 from gpuadvise.advisor.source.preprocessor import Preprocessed, preprocessed
 from gpuadvise.advisor.source.scopes import (
     INTEGERS,
@@ -153,6 +154,9 @@ _FLOAT_MATH = frozenset(
         "ldexpf",
         "tgammaf",
         "lgammaf",
+        "curand_uniform",
+        "curand_normal",
+        "curand_log_normal",
     ]
 )
 # What PyTorch hands to kernels: the type of the elements, and the number of dimensions.
@@ -162,6 +166,10 @@ MATH_CONSTANTS = frozenset(
     ("M_E", "M_LOG2E", "M_LOG10E", "M_LN2", "M_LN10", "M_PI", "M_PI_2", "M_PI_4", "M_1_PI", "M_2_PI", "M_2_SQRTPI", "M_SQRT2",
      "M_SQRT1_2")
 )  # fmt: skip
+# Constants of CUDA's math_constants.h, and of <float.h>.
+_OF_HEADERS = re.compile(
+    r"CUDART_(?:\w+(_F)|\w+)$|(FLT_)(?:MAX|MIN|EPSILON)$|DBL_(?:MAX|MIN|EPSILON)$"
+)
 _CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
 
 
@@ -176,6 +184,7 @@ class CudaFile:
     functions: list[SourceFunction]
     build: Build = UNKNOWN_BUILD
     as_float: frozenset[str] = frozenset()  # types that are not known, and taken for float
+    of_torch: bool = False  # part of an extension of PyTorch, as other files say
     _bounds: dict[str, int | None] | None = None
     _callers: dict[str, list[tuple[SourceFunction, Node]]] = field(default_factory=dict)
     _loops: dict[str, bool] = field(default_factory=dict)
@@ -538,6 +547,8 @@ class CudaFile:
         variable = self.variable(name, node, function)
         if variable is None:
             body = self.preprocessed.macros.get(name)
+            if body is None and (known := _OF_HEADERS.match(name)):
+                return "float" if known[1] or known[2] else "double"
             while body and body.startswith("(") and body.endswith(")"):
                 body = body[1:-1].strip()
             if body is None and name in MATH_CONSTANTS and name not in self.preprocessed.macros:
@@ -737,8 +748,26 @@ def _folded(operator: str, left: Fraction, right: Fraction) -> Fraction | None:
     return None
 
 
-def read_cuda(text: SourceText, build: Build = UNKNOWN_BUILD) -> CudaFile:
+def _take_from_headers(names: Names, plain: Preprocessed, declared: Declarations) -> None:
+    """Enter what headers *declared*; what the file says itself comes after it."""
+    for name, body in declared.macros.items():
+        plain.macros.setdefault(name, body)
+    names.aliases.update(declared.aliases)
+    names.structs.update((name, {}) for name in declared.records)  # which others may hold
+    for name, fields in declared.records.items():
+        names.structs[name] = {one: named_type(words, names) for one, words in fields.items()}
+    for name, words in declared.results.items():
+        names.returns[name] = named_type(words, names)
+
+
+def read_cuda(
+    text: SourceText,
+    build: Build = UNKNOWN_BUILD,
+    declared: Declarations = NOTHING_DECLARED,
+) -> CudaFile:
     """Return the facts of a CUDA source file; syntax that is not understood is left out.
+
+    What its headers *declared* holds where the file does not say it itself.
 
     Macros that the *build* defines stand for their values where the file does not define them. Raises BadInput when a single declaration is larger than the parser is given, and TooCostly.
     """
@@ -754,6 +783,7 @@ def read_cuda(text: SourceText, build: Build = UNKNOWN_BUILD) -> CudaFile:
     for name, value in build.definitions.items():
         plain.macros.setdefault(name, value)
     names = Names()
+    _take_from_headers(names, plain, declared)
     for name, body in plain.macros.items():
         if body and re.fullmatch(r"[A-Za-z_][\w ]*\**", body):
             names.aliases[name] = body

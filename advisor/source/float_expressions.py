@@ -311,6 +311,8 @@ def ends_as_float(context: RuleContext, top: Node) -> bool:
     if above.kind == "argument_list" and above.parent is not None:
         call = above.parent
         name = context.file.callee(call)
+        if call.children[0].kind == "primitive_type" or name == "static_cast":
+            return context.type_of(call) in ("float", *INTEGERS)
         if _FLOAT_PARAMETER.match(name) or _takes_float(context, call, top):
             return True
         return name.endswith("f") and context.type_of(call) == "float"

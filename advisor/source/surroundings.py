@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.headers import NOTHING_DECLARED, Declarations
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,12 +25,15 @@ _NO_WORD = bytes(c if chr(c).isalnum() or c == 95 or c > 127 else 32 for c in ra
 class Surroundings:
     """What is around a file that was found *in_folder*: *unnamed* are functions of it that no other file there names.
 
-    A folder *of_program* has a main: host functions that nothing there calls are called by nobody.
+    A folder *of_program* has a main: host functions that nothing there calls are called by nobody. Headers of the folder *declared*
+    what the file uses of them. A file *of_torch* is part of an extension of PyTorch, as a header says or who calls it.
     """
 
     in_folder: bool = False
     unnamed: frozenset[str] = frozenset()
     of_program: bool = False
+    declared: Declarations = NOTHING_DECLARED
+    of_torch: bool = False
 
 
 ALONE = Surroundings()

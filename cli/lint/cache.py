@@ -1,8 +1,8 @@
 """What lint saw in a file, kept by all that it depends on: content, path, build, rules and this program.
 
-A file is judged by itself, by what the build files say of it, by how other Python files use it and by which of its functions
-the other files of a folder name, so nothing else can make a kept result wrong; headers are not read. Results are JSON, of
-which only values of the declared types are taken.
+A file is judged by itself, by what the build files say of it, by how other Python files use it, and by what the other files
+of a folder name and declare, so nothing else can make a kept result wrong. Results are JSON, of which only values of the
+declared types are taken.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def key_of(
     """Return the digest of all that decides what lint sees in *data*, the content of *path*."""
     told = [
         *program(), path, str(python), str(build.fast_math), *map(str, sorted(build.definitions.items())),
-        "around", str(surroundings.in_folder), str(surroundings.of_program), *sorted(surroundings.unnamed), "rules", *sorted(select),
+        "around", *_told_of(surroundings), "rules", *sorted(select),
         *_told_by_others(use),
     ]  # fmt: skip
     digest = sha256(json.dumps(told).encode())
@@ -63,6 +63,15 @@ def _told_by_others(use: ModuleUse | None) -> Iterator[str]:
             yield name
             yield from sorted(told)
         yield str(use.on_gpu)
+
+
+def _told_of(surroundings: Surroundings) -> Iterator[str]:
+    declared = surroundings.declared
+    yield f"{surroundings.in_folder} {surroundings.of_program} {surroundings.of_torch}"
+    yield from sorted(surroundings.unnamed)
+    for words in (declared.macros, declared.aliases, declared.results):
+        yield from (f"{name} {said}" for name, said in sorted(words.items()))
+    yield from (f"{name} {sorted(of.items())}" for name, of in sorted(declared.records.items()))
 
 
 @cache

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -31,14 +30,9 @@ from gpuadvise.advisor.source.observations import (
     SUFFIXES,
     holds_device_code,
 )
-from gpuadvise.advisor.source.surroundings import (
-    ALONE,
-    Surroundings,
-    functions_in,
-    starts_program,
-    words_of,
-)
+from gpuadvise.advisor.source.surroundings import ALONE, Surroundings
 from gpuadvise.advisor.source.text import LARGEST, source_text
+from gpuadvise.cli.lint.folder import surroundings_of
 from gpuadvise.cli.not_judged import NotJudged
 
 if TYPE_CHECKING:
@@ -192,7 +186,7 @@ def _with_surroundings(
     """Yield *places*, those of CUDA in the folders among *files* with what the other files there show of them."""
     listed = list(places)
     found = [p.path for p in listed if isinstance(p, SourcePlace) and _is_of_folder(p)]
-    around = _around(found, [name for name in files if os.path.isdir(name)]) if found else {}
+    around = surroundings_of(found, _texts_below(files), _read_or_nothing) if found else {}
     for place in listed:
         if isinstance(place, SourcePlace) and place.path in around:
             place = place._replace(surroundings=around[place.path])
@@ -203,37 +197,14 @@ def _is_of_folder(place: SourcePlace) -> bool:
     return not place.named and not place.path.lower().endswith((".py", NOTEBOOK))
 
 
-def _around(found: list[str], folders: list[str]) -> dict[str, Surroundings]:
-    """Return what is around each of the files *found* in *folders*."""
-    own = {path: functions_in(_read_or_nothing(path)) for path in found}
-    names = frozenset[bytes]().union(*own.values())
-    naming: Counter[bytes] = Counter()
-    of_program = False
-    for path in _texts_below(folders):
-        data = _read_or_nothing(path)
-        naming.update(names & words_of(data))
-        of_program = of_program or starts_program(data)
-    return {
-        path: Surroundings(
-            in_folder=True,
-            unnamed=frozenset(n.decode("utf-8", "replace") for n in named if naming[n] <= 1),
-            of_program=of_program,
-        )
-        for path, named in own.items()
-    }
-
-
-def _texts_below(folders: list[str]) -> Iterator[str]:
-    """Yield the sources below *folders* once each, whether lint judges them or not."""
-    seen: set[str] = set()
-    for folder in folders:
+def _texts_below(files: list[str]) -> Iterator[str]:
+    """Yield the sources below the folders among *files*, whether lint judges them or not."""
+    for folder in filter(os.path.isdir, files):
         for here, below, names in os.walk(folder):
             below[:] = [name for name in below if name not in SKIPPED_FOLDERS]
             for name in names:
-                path = os.path.join(here, name)
-                if name.lower().endswith(_NAMING) and path not in seen:
-                    seen.add(path)
-                    yield path
+                if name.lower().endswith(_NAMING):
+                    yield os.path.join(here, name)
 
 
 def _read_or_nothing(path: str) -> bytes:

@@ -148,7 +148,8 @@ def _chosen(
 def _linted_cuda(
     text: SourceText, selected: frozenset[str], build: Build, surroundings: Surroundings
 ) -> LintedFile:
-    facts = read_cuda(text, build)
+    facts = read_cuda(text, build, surroundings.declared)
+    facts.of_torch = surroundings.of_torch
     unused = unused_functions(facts, surroundings)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected, unused)}
     facts.tree.release()

@@ -23,6 +23,9 @@ _EXTENSION = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|ATen/|c10/)
 _EXTENDED = (b"torch/", b"ATen/", b"c10/")
 _ACTION = "Put it into one of the streams, or make those with cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)."
 
+_HERE = "Launch with <<<grid, block, 0, at::cuda::getCurrentCUDAStream()>>>"
+_FROM_CALLER = "Let the caller hand in at::cuda::getCurrentCUDAStream(), and launch in that stream"
+
 
 def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find launches and asynchronous copies in the default stream among work in several streams."""
@@ -43,7 +46,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _beside_framework(context: RuleContext) -> Iterator[Diagnostic]:
     """Find the first launch of a function of a PyTorch extension that takes the default stream, not PyTorch's own."""
-    if not any(map(context.file.says, _EXTENDED)) or not context.file.matches(_EXTENSION):
+    includes = any(map(context.file.says, _EXTENDED)) and context.file.matches(_EXTENSION)
+    if not (includes or context.file.of_torch):
         return
     launches = [launch for launch in context.launches.of(context.function) if not launch.stream]
     if launches:
@@ -51,8 +55,8 @@ def _beside_framework(context: RuleContext) -> Iterator[Diagnostic]:
         yield context.diagnostic(
             "default-stream-work", launches[0].node,
             f"This extension of PyTorch launches in the default stream{more}, whatever stream the tensors are computed in.",
-            "Launch with <<<grid, block, 0, at::cuda::getCurrentCUDAStream()>>>: in another stream, or in a captured graph, this one "
-            "is out of order with what made its inputs.",
+            f"{_HERE if includes else _FROM_CALLER}: in another stream, or in a captured graph, this one is out of order with what made "
+            "its inputs.",
             minor=True,
         )  # fmt: skip
 

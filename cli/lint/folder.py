@@ -1,0 +1,98 @@
+"""What the sources of a folder show of each other: names that they use, headers that they include, who is of PyTorch."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuadvise.advisor.source.headers import Header, header_of, included_by, joined_declarations
+from gpuadvise.advisor.source.surroundings import (
+    Surroundings,
+    functions_in,
+    starts_program,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_OF_TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|ATen/|c10/|THC/)", re.MULTILINE)
+_MOST_HEADERS = 40  # that a file includes, itself and by others
+_IN_PAIR = 2  # files that name a function which one of them has and the other calls
+
+
+@dataclass(slots=True)
+class _Folder:
+    """The sources of a folder: their names, and what has been read of each."""
+
+    read: Callable[[str], bytes]
+    paths: tuple[str, ...]
+    by_name: dict[str, list[str]] = field(default_factory=dict)
+    headers: dict[str, Header] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for path in self.paths:
+            self.by_name.setdefault(os.path.basename(path), []).append(path)
+
+    def included(self, path: str, names: Iterable[str]) -> Iterator[str]:
+        """Yield the files of the folder that *path* includes as *names*."""
+        for name in names:
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            same = self.by_name.get(os.path.basename(name), [])
+            found = [p for p in same if os.path.normpath(p) == beside] or (
+                same if len(same) == 1 else [p for p in same if p.endswith("/" + name)]
+            )
+            yield from found[:1]
+
+    def headers_of(self, path: str, data: bytes) -> list[str]:
+        """Return the headers that *path* includes, those of headers behind them."""
+        found: list[str] = []
+        waiting = [*self.included(path, included_by(data))]
+        while waiting and len(found) < _MOST_HEADERS:
+            header = waiting.pop(0)
+            if header not in found:
+                found.append(header)
+                waiting += self.included(header, self.header(header).includes)
+        return found
+
+    def header(self, path: str) -> Header:
+        """Return what the header *path* declares."""
+        if path not in self.headers:
+            self.headers[path] = header_of(self.read(path))
+        return self.headers[path]
+
+
+def surroundings_of(
+    found: list[str], texts: Iterable[str], read: Callable[[str], bytes]
+) -> dict[str, Surroundings]:
+    """Return what the *texts* of a folder show of each of the files *found* in it."""
+    folder = _Folder(read, tuple(sorted(set(texts))))
+    own = {path: functions_in(read(path)) for path in found}
+    names = frozenset[bytes]().union(*own.values())
+    naming: Counter[bytes] = Counter()
+    of_program = False
+    torch_words: set[bytes] = set()
+    torch_headers: set[str] = set()
+    for path in folder.paths:
+        data = read(path)
+        words = names & words_of(data)
+        naming.update(words)
+        of_program = of_program or starts_program(data)
+        if _OF_TORCH.search(data):
+            torch_words |= words
+            torch_headers.update((path, *folder.headers_of(path, data)))
+    around = {}
+    for path, named in own.items():
+        headers = folder.headers_of(path, read(path))
+        bound = any(naming[name] == _IN_PAIR and name in torch_words for name in named)
+        around[path] = Surroundings(
+            in_folder=True,
+            unnamed=frozenset(n.decode("utf-8", "replace") for n in named if naming[n] <= 1),
+            of_program=of_program,
+            declared=joined_declarations(folder.header(header).declares for header in headers),
+            of_torch=bound or not torch_headers.isdisjoint((path, *headers)),
+        )
+    return around
