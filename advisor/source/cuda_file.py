@@ -12,6 +12,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD, Build
 from gpuadvise.advisor.source.headers import NOTHING_DECLARED, Declarations
+from gpuadvise.advisor.source.host_effects import NO_EFFECTS, HostEffects
 from gpuadvise.advisor.source.preprocessor import Preprocessed, preprocessed
 from gpuadvise.advisor.source.scopes import (
     INTEGERS,
@@ -185,6 +186,7 @@ class CudaFile:
     build: Build = UNKNOWN_BUILD
     as_float: frozenset[str] = frozenset()  # types that are not known, and taken for float
     of_torch: bool = False  # part of an extension of PyTorch, as other files say
+    effects: HostEffects = NO_EFFECTS  # of host functions of other files
     _bounds: dict[str, int | None] | None = None
     _callers: dict[str, list[tuple[SourceFunction, Node]]] = field(default_factory=dict)
     _loops: dict[str, bool] = field(default_factory=dict)

@@ -21,6 +21,8 @@ BLOCKING_COPIES = ("cudaMemcpy", "cudaMemcpy2D", "cudaMemcpyFromSymbol")
 _OF_A_STREAM = "cudaStreamSynchronize"
 # Where these stand in the loop the host, or another device, needs what the wait is for.
 _NEEDING = re.compile(r"cpy|copy|host|download|fetch|read|get|sum|SetDevice|print", re.IGNORECASE)
+# Members that give a pointer to memory of the device.
+_POINTING = re.compile(r"(?:get|data)\w*(?:ptr|pointer|dev|device|raw)$", re.IGNORECASE)
 _HARMLESS = frozenset((
     "cudaGetLastError", "cudaGetErrorString", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync", *WAITS,
 ))  # fmt: skip
@@ -74,7 +76,9 @@ def _is_harmless(context: RuleContext, call: Node) -> bool:
     name = context.file.callee(call)
     if name in COPIES:
         return "cudaMemcpyHostToDevice" in context.at(call) or "DeviceToDevice" in context.at(call)
-    return name in _HARMLESS or any(f.on_device for f in context.file.called(name))
+    if name in _HARMLESS or _POINTING.search(name) or name in context.file.effects.waiting:
+        return True
+    return any(f.on_device for f in context.file.called(name))
 
 
 def orders_streams(context: RuleContext, wait: Node, loop: Node) -> bool:
@@ -120,6 +124,13 @@ def _named(context: RuleContext, pointer: Node) -> str:
     while pointer.kind in _LEADING and pointer.children:
         pointer = pointer.children[-1]
     return context.root_name(pointer)
+
+
+def waits_of(context: RuleContext) -> list[Node]:
+    """Return the calls of the function that wait for the GPU, by functions of other files as well."""
+    waiting = context.file.effects.waiting
+    names = (name for name in waiting if context.function.says(name.encode()))
+    return context.calls(*WAITS, *sorted(names))
 
 
 def is_debugging(context: RuleContext, wait: Node) -> bool:

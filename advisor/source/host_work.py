@@ -38,6 +38,7 @@ _TELLS = re.compile(
     r"|\w+\s*=\s*(?:\([^()]*\)\s*)?(?:malloc|calloc)\s*\("
 )
 _OF_SOME = re.compile(r"==|%")
+_CALLABLE = ("identifier", "field_expression", "qualified_identifier")
 _DEEPEST_CALLS = 3
 _FEWEST_OF_A_STEP = 2  # kernels in a loop that does more than to measure one
 _HEAP = re.compile(r"\b(?:malloc|calloc|realloc|new|aligned_alloc|make_unique)\b")
@@ -55,10 +56,13 @@ def loops_with_launches(context: RuleContext) -> Iterator[Node]:
 
 
 def _launches(context: RuleContext, call: Node) -> bool:
-    if not call.children or call.children[0].kind != "identifier":
+    if not call.children or call.children[0].kind not in _CALLABLE:
         return False
-    called = context.file.called(context.file.callee(call))
-    return any(not f.on_device and f.may_launch for f in called)
+    name = context.file.callee(call)
+    called = context.file.named(name)
+    if called:
+        return any(not f.on_device and f.may_launch for f in called)
+    return name in context.file.effects.launching
 
 
 def is_set_up(context: RuleContext, node: Node, depth: int = 0) -> bool:

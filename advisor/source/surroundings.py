@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.headers import NOTHING_DECLARED, Declarations
+from gpuadvise.advisor.source.host_effects import NO_EFFECTS, HostEffects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +27,8 @@ class Surroundings:
     """What is around a file that was found *in_folder*: *unnamed* are functions of it that no other file there names.
 
     A folder *of_program* has a main: host functions that nothing there calls are called by nobody. Headers of the folder *declared*
-    what the file uses of them. A file *of_torch* is part of an extension of PyTorch, as a header says or who calls it.
+    what the file uses of them. A file *of_torch* is part of an extension of PyTorch, as a header says or who calls it. Host functions
+    that the file calls have *effects*.
     """
 
     in_folder: bool = False
@@ -34,6 +36,7 @@ class Surroundings:
     of_program: bool = False
     declared: Declarations = NOTHING_DECLARED
     of_torch: bool = False
+    effects: HostEffects = NO_EFFECTS
 
 
 ALONE = Surroundings()

@@ -68,7 +68,9 @@ def _told_by_others(use: ModuleUse | None) -> Iterator[str]:
 def _told_of(surroundings: Surroundings) -> Iterator[str]:
     declared = surroundings.declared
     yield f"{surroundings.in_folder} {surroundings.of_program} {surroundings.of_torch}"
-    yield from sorted(surroundings.unnamed)
+    effects = surroundings.effects
+    for names in (surroundings.unnamed, effects.launching, effects.waiting, effects.reading):
+        yield from ("names", *sorted(names))
     for words in (declared.macros, declared.aliases, declared.results):
         yield from (f"{name} {said}" for name, said in sorted(words.items()))
     yield from (f"{name} {sorted(of.items())}" for name, of in sorted(declared.records.items()))

@@ -9,6 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.headers import Header, header_of, included_by, joined_declarations
+from gpuadvise.advisor.source.host_effects import (
+    NO_EFFECTS,
+    HostEffects,
+    effects_in,
+    joined_effects,
+)
 from gpuadvise.advisor.source.surroundings import (
     Surroundings,
     functions_in,
@@ -76,14 +82,18 @@ def surroundings_of(
     of_program = False
     torch_words: set[bytes] = set()
     torch_headers: set[str] = set()
+    effects: dict[str, HostEffects] = {}
     for path in folder.paths:
         data = read(path)
         words = names & words_of(data)
         naming.update(words)
         of_program = of_program or starts_program(data)
+        if (found_there := effects_in(data)) is not NO_EFFECTS:
+            effects[path] = found_there
         if _OF_TORCH.search(data):
             torch_words |= words
             torch_headers.update((path, *folder.headers_of(path, data)))
+    joined = joined_effects(effects.values())
     around = {}
     for path, named in own.items():
         headers = folder.headers_of(path, read(path))
@@ -93,6 +103,17 @@ def surroundings_of(
             unnamed=frozenset(n.decode("utf-8", "replace") for n in named if naming[n] <= 1),
             of_program=of_program,
             declared=joined_declarations(folder.header(header).declares for header in headers),
+            effects=_called(joined, effects.get(path, NO_EFFECTS), named),
             of_torch=bound or not torch_headers.isdisjoint((path, *headers)),
         )
     return around
+
+
+def _called(all_: HostEffects, own: HostEffects, named: frozenset[bytes]) -> HostEffects:
+    """Return those of *all_* that a file names and does not define itself."""
+    words = frozenset(name.decode("utf-8", "replace") for name in named)
+    return HostEffects(
+        launching=(all_.launching & words) - own.launching,
+        waiting=(all_.waiting & words) - own.waiting,
+        reading=(all_.reading & words) - own.reading,
+    )

@@ -149,7 +149,7 @@ def _linted_cuda(
     text: SourceText, selected: frozenset[str], build: Build, surroundings: Surroundings
 ) -> LintedFile:
     facts = read_cuda(text, build, surroundings.declared)
-    facts.of_torch = surroundings.of_torch
+    facts.of_torch, facts.effects = surroundings.of_torch, surroundings.effects
     unused = unused_functions(facts, surroundings)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected, unused)}
     facts.tree.release()

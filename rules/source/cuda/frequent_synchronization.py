@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.source.host_waits import (
     BLOCKING_COPIES,
-    WAITS,
     gives_to_host,
     guards_host_memory,
     is_debugging,
     is_given_device_memory,
+    is_measuring,
     is_needed,
     orders_streams,
     owns_memory,
     shares_memory,
     wait_for_time,
+    waits_of,
 )
 from gpuadvise.advisor.source.host_work import (
     is_always_reached,
@@ -44,7 +45,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find waits in each iteration of a loop that launches, where no result goes to the host; one per loop."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    waits = context.calls(*WAITS) if context.function.says(b"ynchronize") else []
+    waits = waits_of(context) if _may_wait(context) else []
     if not waits:
         yield from _for_a_time(context)
         return
@@ -77,6 +78,10 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield from found or _before_a_copy(context, waits)
 
 
+def _may_wait(context: RuleContext) -> bool:
+    return context.function.says(b"ynchronize") or bool(context.file.effects.waiting)
+
+
 def _for_a_time(context: RuleContext) -> Iterator[Diagnostic]:
     """Find a function that waits for its kernels in each call for no more than the time that they took."""
     launches = context.launches.of(context.function)
@@ -104,8 +109,8 @@ def _before_a_copy(context: RuleContext, waits: list[Node]) -> Iterator[Diagnost
             continue
         _, behind = statements_around(context, wait)
         calls = context.file.tree.inside(behind, "call_expression") if behind is not None else []
-        copy = next((c for c in calls if context.file.callee(c) in BLOCKING_COPIES), None)
-        if copy is not None and "DeviceToHost" in context.at(copy):
+        copy = next((c for c in calls if _copies_to_host(context, c)), None)
+        if copy is not None:
             yield context.diagnostic(
                 "frequent-synchronization", wait,
                 f"The wait is one too many: the {context.file.callee(copy)} behind it waits for the kernel by itself, and returns its errors.",
@@ -113,6 +118,13 @@ def _before_a_copy(context: RuleContext, waits: list[Node]) -> Iterator[Diagnost
                 minor=True,
             )  # fmt: skip
             return
+
+
+def _copies_to_host(context: RuleContext, call: Node) -> bool:
+    name = context.file.callee(call)
+    if name in context.file.effects.reading:
+        return not context.file.named(name)
+    return name in BLOCKING_COPIES and "DeviceToHost" in context.at(call)
 
 
 def _is_of_use(context: RuleContext, wait: Node, loop: Node) -> bool:
@@ -154,7 +166,10 @@ def _after_each_launch(context: RuleContext, waits: list[Node]) -> Iterator[Diag
     if len(after) < _FEWEST_WAITS and not is_given_device_memory(context, after[0]):
         return
     if gives_to_host(context):
-        return
+        last = max((x.node.start for x in context.launches.of(context.function)), default=0)
+        after = [wait for wait in after if wait.start < last and context.loop_around(wait) is None]
+        if len(after) < _FEWEST_WAITS or is_measuring(context):
+            return
     yield context.diagnostic(
         "frequent-synchronization", after[0],
         f"The host waits after {len(after)} launches of this function: it cannot queue the next kernel while one runs."
