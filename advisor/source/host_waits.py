@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.host_work import COPIES, is_set_up, pageable_memory
+from gpuadvise.advisor.source.host_work import (
+    COPIES,
+    is_set_up,
+    launches_kernels,
+    pageable_memory,
+    statements_around,
+)
 from gpuadvise.advisor.source.runtime_calls import streamed_work
 from gpuadvise.advisor.source.scopes import INTEGERS
 from gpuadvise.advisor.source.tree import LOOPS, bare
@@ -129,8 +135,26 @@ def _named(context: RuleContext, pointer: Node) -> str:
 def waits_of(context: RuleContext) -> list[Node]:
     """Return the calls of the function that wait for the GPU, by functions of other files as well."""
     waiting = context.file.effects.waiting
+    if not waiting and not context.function.says(b"ynchronize"):
+        return []
     names = (name for name in waiting if context.function.says(name.encode()))
     return context.calls(*WAITS, *sorted(names))
+
+
+def follows_launch(context: RuleContext, wait: Node) -> bool:
+    """Whether the statement before that of *wait* launches a kernel."""
+    before, _ = statements_around(context, wait)
+    return before is not None and before.kind not in LOOPS and launches_in(context, before)
+
+
+def launches_in(context: RuleContext, statement: Node) -> bool:
+    """Whether *statement* launches a kernel, itself or by a function that it calls."""
+    if context.file.tree.inside(statement, "kernel_call_syntax"):
+        return True
+    calls = context.file.tree.inside(statement, "call_expression")
+    return statement.kind == "expression_statement" and any(
+        launches_kernels(context, call) for call in calls
+    )
 
 
 def is_debugging(context: RuleContext, wait: Node) -> bool:
@@ -155,7 +179,7 @@ def owns_memory(function: SourceFunction) -> bool:
 def is_given_device_memory(context: RuleContext, wait: Node) -> bool:
     """Whether the function of *wait* launches on device memory of its caller alone, which may go on with it, more than once."""
     launches = context.launches.of(context.function)
-    if owns_memory(context.function) or len(launches) > 1:
+    if owns_memory(context.function) or len(launches) != 1:
         return False
     if context.loop_around(wait) is not None or is_set_up(context, wait):
         return False

@@ -49,13 +49,14 @@ _PINNING = ("cudaHostRegister", "cudaMallocHost", "cudaHostAlloc", "cuMemHostReg
 def loops_with_launches(context: RuleContext) -> Iterator[Node]:
     """Yield each loop of a host function that launches kernels, itself or by a function of this file."""
     launches = [launch.node for launch in context.launches.of(context.function)]
-    launches += [call for call in context.calls() if _launches(context, call)]
+    launches += [call for call in context.calls() if launches_kernels(context, call)]
     for loop in context.function.nodes(*LOOPS):
         if any(loop.holds(node) for node in launches):
             yield loop
 
 
-def _launches(context: RuleContext, call: Node) -> bool:
+def launches_kernels(context: RuleContext, call: Node) -> bool:
+    """Whether *call* is of a host function that launches kernels, of this file or of another of its folder."""
     if not call.children or call.children[0].kind not in _CALLABLE:
         return False
     name = context.file.callee(call)

@@ -30,6 +30,10 @@ _TESTS = (
 _SET_ASIDE = r"(?:^|/)(?:graveyard|archived?|archieve|deprecated|obsolete|attic|unused|backups?)/(?:[^/]+/)*[^/]+\.(?:py|ipynb)$|_depr(?:ecated)?\.py$|\.ipynb_checkpoints/"
 _TEST_PROGRAM = r"|(?:^|/)(?:test_[^/]*|[^/]*_tests?)\.(?:cu|cuh|cc|cpp|cxx)$"
 _SPARED = re.compile(_TESTS + _TEST_PROGRAM + f"|(?i:{_SET_ASIDE})")
+_RUNTIME = re.compile(
+    rb"^[^\n/*]*\bcuda(?:Malloc\w*|Memcpy\w*|MemsetAsync|Memset|(?:Device|Thread|Stream)Synchronize)\s*\(",
+    re.MULTILINE,
+)
 _DEVICE_CODE = (b"__global__", b"__device__")
 
 
@@ -42,6 +46,11 @@ def is_test_name(file: str) -> bool:
 def holds_device_code(data: bytes) -> bool:
     """Whether *data*, the content of a C++ file, has functions for the GPU."""
     return any(words in data for words in _DEVICE_CODE)
+
+
+def calls_runtime(data: bytes) -> bool:
+    """Whether *data*, the content of a C++ file, copies, allocates or waits by CUDA's runtime."""
+    return b"cuda" in data and _RUNTIME.search(data) is not None
 
 
 def observation_of(seen: Diagnostic) -> Observation:

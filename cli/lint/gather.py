@@ -28,6 +28,7 @@ from gpuadvise.advisor.source.observations import (
     CUDA_SUFFIXES,
     OTHER_SUFFIXES,
     SUFFIXES,
+    calls_runtime,
     holds_device_code,
 )
 from gpuadvise.advisor.source.surroundings import ALONE, Surroundings
@@ -297,7 +298,8 @@ def _is_source(path: str) -> bool:
     if not name.endswith(CPP_SUFFIXES) or not os.path.isfile(path):
         return False
     try:
-        return holds_device_code(_read(path))
+        data = _read(path)
+        return holds_device_code(data) or calls_runtime(data)
     except BadInput:
         return True  # reading it again says why it is not judged
 

@@ -19,7 +19,7 @@ from gpuadvise.advisor.source.kernel_purpose import (
 from gpuadvise.advisor.source.launches import Launches
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX, read_notebook
-from gpuadvise.advisor.source.observations import is_test_name
+from gpuadvise.advisor.source.observations import CPP_SUFFIXES, holds_device_code, is_test_name
 from gpuadvise.advisor.source.rule_context import OF_SPEED, RuleContext
 from gpuadvise.advisor.source.suppressions import suppressed, suppressions_in
 from gpuadvise.advisor.source.surroundings import ALONE, Surroundings, unused_functions
@@ -153,6 +153,9 @@ def _linted_cuda(
     unused = unused_functions(facts, surroundings)
     diagnostics = {(d.rule, d.where.start): d for d in _diagnostics(facts, selected, unused)}
     facts.tree.release()
+    if surroundings.in_folder and _is_host_code(text):
+        # Beside the kernels C++ is read for what it makes them wait for; its calls are those of any library.
+        diagnostics = {k: d for k, d in diagnostics.items() if d.rule != "unchecked-errors"}
     words = any(word in text.content for word in _TEST_WORDS)
     if (words and _TESTS.search(text.content)) or is_test_name(text.file):
         diagnostics = {
@@ -172,6 +175,13 @@ def _linted_cuda(
 
 
 _KERNEL = b"__global__"
+_LAUNCH = b"<<<"
+
+
+def _is_host_code(text: SourceText) -> bool:
+    """Whether a file is C++ that neither holds device code nor launches any itself."""
+    of_cpp = text.file.lower().endswith(CPP_SUFFIXES)
+    return of_cpp and _LAUNCH not in text.content and not holds_device_code(text.content)
 
 
 def _hides_kernels(facts: CudaFile) -> bool:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.source.host_waits import (
     BLOCKING_COPIES,
+    follows_launch,
     gives_to_host,
     guards_host_memory,
     is_debugging,
     is_given_device_memory,
     is_measuring,
     is_needed,
+    launches_in,
     orders_streams,
     owns_memory,
     shares_memory,
@@ -27,7 +29,6 @@ from gpuadvise.advisor.source.host_work import (
     statements_around,
 )
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
@@ -45,7 +46,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
     """Find waits in each iteration of a loop that launches, where no result goes to the host; one per loop."""
     if context.function.place is not ExecutionSpace.HOST:
         return
-    waits = waits_of(context) if _may_wait(context) else []
+    waits = waits_of(context)
     if not waits:
         yield from _for_a_time(context)
         return
@@ -78,10 +79,6 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield from found or _before_a_copy(context, waits)
 
 
-def _may_wait(context: RuleContext) -> bool:
-    return context.function.says(b"ynchronize") or bool(context.file.effects.waiting)
-
-
 def _for_a_time(context: RuleContext) -> Iterator[Diagnostic]:
     """Find a function that waits for its kernels in each call for no more than the time that they took."""
     launches = context.launches.of(context.function)
@@ -105,7 +102,7 @@ def _before_a_copy(context: RuleContext, waits: list[Node]) -> Iterator[Diagnost
     if not _is_in_order(context) or is_set_up(context, waits[0]):
         return
     for wait in waits:
-        if is_debugging(context, wait) or not _follows_launch(context, wait):
+        if is_debugging(context, wait) or not follows_launch(context, wait):
             continue
         _, behind = statements_around(context, wait)
         calls = context.file.tree.inside(behind, "call_expression") if behind is not None else []
@@ -152,15 +149,15 @@ def _is_between(context: RuleContext, wait: Node, loop: Node) -> bool:
     if context.loop_around(wait) is not loop or is_debugging(context, wait):
         return False
     before, behind = statements_around(context, wait)
-    if before is None or behind is None or not _launches(context, before):
+    if before is None or behind is None or not launches_in(context, before):
         return False
     copies = (context.file.callee(c) for c in context.file.tree.inside(behind, "call_expression"))
-    return _launches(context, behind) or "cudaMemcpy" in copies
+    return launches_in(context, behind) or "cudaMemcpy" in copies
 
 
 def _after_each_launch(context: RuleContext, waits: list[Node]) -> Iterator[Diagnostic]:
     """Find functions that wait after each of their launches, though they give no result to the host."""
-    after = [w for w in waits if _follows_launch(context, w) and not is_debugging(context, w)]
+    after = [w for w in waits if follows_launch(context, w) and not is_debugging(context, w)]
     if not after or shares_memory(context) or guards_host_memory(context, context.function.body):
         return
     if len(after) < _FEWEST_WAITS and not is_given_device_memory(context, after[0]):
@@ -179,16 +176,6 @@ def _after_each_launch(context: RuleContext, waits: list[Node]) -> Iterator[Diag
         "cudaGetLastError() alone finds launches that fail.",
         minor=True,
     )  # fmt: skip
-
-
-def _follows_launch(context: RuleContext, wait: Node) -> bool:
-    """Whether the statement before that of *wait* launches a kernel."""
-    before, _ = statements_around(context, wait)
-    return before is not None and before.kind not in LOOPS and _launches(context, before)
-
-
-def _launches(context: RuleContext, statement: Node) -> bool:
-    return bool(context.file.tree.inside(statement, "kernel_call_syntax"))
 
 
 CHECK = CudaCheck(
