@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Bytes of what an array holds, by its type.
 ELEMENT_BYTES = {"int": 4, "uint": 4, "float": 4, "double": 8, "llong": 8, "ullong": 8}
 # Names of what may be a step of a few elements, as of a convolution.
-_STEP = re.compile(r"stride|step|inc|scale|skip|sampl", re.IGNORECASE)
+_STEP = re.compile(r"stride|step(?!s)|inc|scale|skip|sampl", re.IGNORECASE)
 # What tells that one side numbers rows or columns and the other is how many or how long they are.
 _TELLING = frozenset(("<", "<=", ">", ">=", "!=", "*"))
 # Of a group of cooperative groups, whose members are numbered along x first.

@@ -59,7 +59,11 @@ def is_walked(context: RuleContext, access: Node) -> bool:
 def walks_its_row(context: RuleContext, access: Node, stride: LaneStride) -> bool:
     """Whether a loop counts *access* in ones from where the lane's row begins to where it ends: all rows are as long."""
     loop = context.loop_around(access)
-    if loop is None or loop.kind != "for_statement" or not stride.factors:
+    if loop is None or not stride.factors:
+        return False
+    if _steps_along_row(context, access, loop, stride):
+        return True
+    if loop.kind != "for_statement":
         return False
     update, condition = loop.part("update"), loop.part("condition")
     if update is None or context.file.operator(update) != "++" or condition is None:
@@ -69,6 +73,24 @@ def walks_its_row(context: RuleContext, access: Node, stride: LaneStride) -> boo
         return False
     ends = lane_stride(context, sides[1])
     return ends is not None and (ends.number, ends.factors) == (stride.number, stride.factors)
+
+
+def _steps_along_row(context: RuleContext, access: Node, loop: Node, stride: LaneStride) -> bool:
+    """Whether *loop* takes the index one further in each round, and as many rounds as lanes are apart."""
+    inside, condition = index_of(access).children, loop.part("condition")
+    if len(inside) != 1:
+        return False
+    index = bare(inside[0])
+    variable = context.file.variable(context.at(index), index, context.function)
+    if index.kind != "identifier" or variable is None or condition is None:
+        return False
+    steps = context.changes(variable)
+    if not steps or not all(
+        step.kind == "update_expression" and context.loop_around(step) is loop for step in steps
+    ):
+        return False
+    bound = {context.at(side) for side in bare(condition).children}
+    return len(stride.factors) == 1 and stride.factors[0] in bound
 
 
 def may_be_narrow(context: RuleContext, access: Node, stride: LaneStride) -> bool:

@@ -517,3 +517,24 @@ __global__ void samples_of_tensors(torch::PackedTensorAccessor<float, 1, torch::
   }
   out[n] = sum;
 }
+__global__ void steps_along_rows(double *out, const double *paths, unsigned n, unsigned count) {
+  int i = threadIdx.x + blockIdx.x * blockDim.x, at = i * n, round = 0;
+  double product = 1;
+  if (i < count) {
+    do {
+      product *= paths[at];  // expect: uncoalesced-access
+      at++;
+      round++;
+    } while (round < n);
+    out[i] = product;
+  }
+}
+__global__ void steps_by_another_bound(double *out, const double *paths, unsigned n, unsigned m) {
+  int i = threadIdx.x + blockIdx.x * blockDim.x, at = i * n;
+  double product = 1;
+  for (int round = 0; round < m; ++round) {
+    product *= paths[at];
+    at++;
+  }
+  out[i] = product;
+}
