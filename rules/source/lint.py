@@ -238,6 +238,11 @@ def _diagnostics(
         place: [check.faults for check in loaded if check.on_device in (None, place)]
         for place in (True, False)
     }
+    found = [cuda_check(rule) for rule in sorted(selected & _BREAKING)]
+    breaking = {
+        place: [check.faults for check in found if check.on_device in (None, place)]
+        for place in (True, False)
+    }
     launches = Launches(facts)
     opened: list[SourceFunction] = []
     copied = is_of_samples(facts.text.file)
@@ -247,10 +252,8 @@ def _diagnostics(
         alone = _is_of_little_weight(function, launches, facts.text.file)
         sets_up = context.is_of_set_up
         idle = function.name.rpartition("::")[2] in unused
-        for faults in checks[function.on_device]:
+        for faults in (breaking if copied or idle else checks)[function.on_device]:
             for d in faults(context):
-                if (copied or idle) and d.rule not in _BREAKING:
-                    continue
                 if sets_up and d.rule in OF_SPEED:
                     continue
                 yield replace(d, minor=True) if idle or (alone and d.rule not in _BREAKING) else d
