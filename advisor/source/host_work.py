@@ -34,7 +34,8 @@ _SET_UP = re.compile(
     re.IGNORECASE,
 )
 _TELLS = re.compile(
-    r"(?:std::)?(?:cout|cerr|clog)\s*<<|(?:std::)?(?:f?printf|puts)\s*\(|(?:\w+\s*=\s*)?cudaGetLastError\("
+    r"(?:std::)?(?:cout|cerr|clog)\s*<<|(?:std::)?(?:f?printf|puts)\s*\(|(?:\w+\s*=\s*)?cuda(?:Get|PeekAt)LastError\("
+    r"|\w+\s*\(\s*cuda(?:Get|PeekAt)LastError\("
     r"|\w+\s*=\s*(?:\([^()]*\)\s*)?(?:malloc|calloc)\s*\("
 )
 _OF_SOME = re.compile(r"==|%")

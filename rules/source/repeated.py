@@ -30,7 +30,7 @@ _MOST_LINES = 12  # that a sentence names
 def joined(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return *diagnostics* of one file, with one for each fault that a function or the file repeats.
 
-    The first of those that are not minor speaks for all, in its place. Edits of all of them stay.
+    The first of those that are not minor, or the one about most calls, speaks for all, in its place. Edits of all of them stay.
     """
     groups: dict[tuple[str, str | None], list[Diagnostic]] = {}
     leading: dict[tuple[str, str | None], Diagnostic] = {}
@@ -38,7 +38,7 @@ def joined(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         if one.rule in _OF_FILE or one.rule in _OF_FUNCTION:
             key = one.rule, None if one.rule in _OF_FILE else one.kernel
             groups.setdefault(key, []).append(one)
-            if key not in leading or (leading[key].minor and not one.minor):
+            if key not in leading or _weight(one) > _weight(leading[key]):
                 leading[key] = one
     said = {id(lead): _with_further(lead, groups[key]) for key, lead in leading.items()}
     return tuple(
@@ -46,6 +46,11 @@ def joined(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         for one in diagnostics
         if id(one) in said or (one.rule not in _OF_FILE and one.rule not in _OF_FUNCTION)
     )
+
+
+def _weight(one: Diagnostic) -> tuple[bool, int]:
+    """Return what makes a finding speak for others: that it is not minor, and how many calls it is about."""
+    return not one.minor, int(one.detail.get("calls", "1"))
 
 
 def _with_further(lead: Diagnostic, group: list[Diagnostic]) -> Diagnostic:

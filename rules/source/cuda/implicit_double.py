@@ -42,10 +42,9 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         yield from _divided_integers(context)
     if function.on_device and function.has_word(context.file.double_names):
         yield from _named(context)
-    if not function.on_device or not (function.matches(_POINT) or function.matches(_EXPONENT)):
+    if not (function.matches(_POINT) or function.matches(_EXPONENT)):
         return
-    known: set[int] = set()
-    yield from _literals(context, known)
+    yield from _literals(context, known := set[int]())
     if generic := generic_types(context):
         context.file.as_float = generic
         try:

@@ -30,6 +30,7 @@ _HOLDING_NO_CHANGE = frozenset(
 _WAYS = frozenset(("compound_statement", "if_statement", "else_clause", "conditional_expression"))
 _FEWEST = number(3, "divisions of floats by one value, at least", "", "our judgement")
 _FEWEST_DOUBLE = number(2, "divisions of doubles by one value, at least", "", "our judgement")
+_OF_MATHEMATICS = re.compile(rb"\b(?:pow|exp|log|sin|cos|tan|atan2?|hypot)f?\s*\(|\w[pP]ower\s*\(")
 _ROUNDING = re.compile(
     r"(?:trunc|floor|ceil|rint|round|lrint|lround|nearbyint)f?|int|unsigned|long|__(?:float|double)2u?(?:int|ll)_r[nzud]"
 )
@@ -96,6 +97,8 @@ def _shared(context: RuleContext) -> Iterator[Diagnostic]:
         different = {"".join(context.at(d.children[0]).split()) for d in divisions}
         double = "double" in map(context.type_of, divisions[0].children)
         fewest = _FEWEST_DOUBLE if double else _FEWEST
+        if len(different) < _FEWEST and context.function.matches(_OF_MATHEMATICS):
+            continue  # beside which a division is little
         if len(different) >= fewest and not _changes_between(context, divisions, words):
             yield context.diagnostic(
                 "invariant-divisors", divisions[0],

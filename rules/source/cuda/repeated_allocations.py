@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.allocations import kept_for_a_call
 from gpuadvise.advisor.source.host_work import (
-    is_called_in_loop,
     is_set_up,
     is_sized_by_loop,
     prepares,
@@ -99,7 +98,7 @@ def _in_each_call(context: RuleContext) -> Iterator[Diagnostic]:
         "and cudaFree waits for the device.",
         "Let the caller hand the memory in, keep it between calls, or call cudaMallocAsync() and cudaFreeAsync() with a pool whose "
         "release threshold is raised.",
-        minor=not is_called_in_loop(context) or kept.beside_device_memory,
+        minor=True,
     )  # fmt: skip
 
 

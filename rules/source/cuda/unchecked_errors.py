@@ -37,8 +37,10 @@ _RUNTIME = re.compile(
 _RUNTIME_WORDS = re.compile(_RUNTIME.pattern.removesuffix("$").encode())
 # What stands before a call whose result goes somewhere.
 _INSIDE = b"(,=!&|<>"
-# Waits, of whose errors later calls tell as well, and timers.
-_OF_NO_RESULT = re.compile(r"cuda(?:\w+Synchronize|Event(?:Create|Record|ElapsedTime)\w*)$")
+# Waits and the choice of a device, of whose errors later calls tell as well, and timers.
+_OF_NO_RESULT = re.compile(
+    r"cuda(?:SetDevice|\w+Synchronize|Event(?:Create|Record|ElapsedTime)\w*)$"
+)
 _TRYING = re.compile(r"(?:test|demo|example|bench)", re.IGNORECASE)
 _LINES_OF_A_DEMONSTRATION = number(
     60, "lines of a whole program that shows one thing, at most", "", "our judgement"
@@ -87,12 +89,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 def _is_of_little_weight(context: RuleContext, names: Sequence[str]) -> bool:
     """Whether the function tries the GPU out, or drops results of waits and timers alone, whose errors later calls return."""
-    if _TRYING.search(context.function.name):
-        return True
-    if (
-        context.function.name == "main"
-        and len(context.file.text.starts) <= _LINES_OF_A_DEMONSTRATION
-    ):
+    name, lines = context.function.name, len(context.file.text.starts)
+    if _TRYING.search(name) or (name == "main" and lines <= _LINES_OF_A_DEMONSTRATION):
         return True
     return bool(names) and all(_OF_NO_RESULT.match(name) for name in names)
 

@@ -372,3 +372,17 @@ void init_field(int n) {
   step<<<64, 256>>>(field, n);
   cudaDeviceSynchronize();
 }
+void asks_before_it_waits(float *x, float *out, int n) {
+  step<<<64, 256>>>(x, n);
+  CHECK(cudaGetLastError());
+  CHECK(cudaDeviceSynchronize());  // expect: frequent-synchronization
+  CHECK(cudaMemcpy(out, x, n * 4, cudaMemcpyDeviceToHost));
+}
+void waits_between_launches(float *x, float *out, int n) {
+  step<<<64, 256>>>(x, n);
+  CHECK(cudaDeviceSynchronize());  // expect: frequent-synchronization
+  step<<<64, 256>>>(x, n + 1);
+  CHECK(cudaDeviceSynchronize());
+  step<<<64, 256>>>(x, n + 2);
+  CHECK(cudaMemcpy(out, x, n * 4, cudaMemcpyDeviceToHost));
+}
