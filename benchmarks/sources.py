@@ -73,8 +73,13 @@ class Bases:
         return [
             finding
             for finding in self.findings(row["base"])[row["file"]]
-            if finding["rule"] in rules and first <= finding["location"]["line"] <= last
+            if finding["rule"] in rules and any(first <= line <= last for line in lines_of(finding))
         ]
+
+
+def lines_of(finding: Row) -> list[int]:
+    """Return the lines of all places of which *finding* speaks."""
+    return [int(place["source"].rpartition(":")[2]) for place in finding["evidence"]]
 
 
 def recall(bases: Bases, labels: list[Row]) -> list[Row]:

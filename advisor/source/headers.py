@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"", re.MULTILINE)
+_INCLUDE = re.compile(rb"#[ \t]*include[ \t]*\"([^\"\n]+)\"")
 _MACRO = re.compile(
     rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n\\]{1,60})$", re.MULTILINE
 )
@@ -44,14 +44,6 @@ class Declarations:
 NOTHING_DECLARED = Declarations()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
-    """One header: what it declares, and the names of others that it includes."""
-
-    declares: Declarations
-    includes: tuple[str, ...]
-
-
 def included_by(data: bytes) -> tuple[str, ...]:
     """Return the names in quotes that a source includes."""
     if b"#" not in data:
@@ -59,20 +51,15 @@ def included_by(data: bytes) -> tuple[str, ...]:
     return tuple(name.decode("utf-8", "replace") for name in _INCLUDE.findall(data))
 
 
-def header_of(data: bytes) -> Header:
+def declared_in(data: bytes) -> Declarations:
     """Return what a header declares."""
     code = _COMMENT.sub(b" ", data)
     aliases = ((m[2] or m[3], m[1] or m[4]) for m in _ALIAS.finditer(code))
-    return Header(
-        declares=Declarations(
-            macros=_once((*_MACRO.findall(code), *_CONSTANT.findall(code))),
-            aliases=_once(aliases),
-            results=_once((m[2], m[1]) for m in _RESULT.finditer(code)),
-            records={
-                m[1].decode("utf-8", "replace"): _fields(m[2]) for m in _RECORD.finditer(code)
-            },
-        ),
-        includes=included_by(data),
+    return Declarations(
+        macros=_once((*_MACRO.findall(code), *_CONSTANT.findall(code))),
+        aliases=_once(aliases),
+        results=_once((m[2], m[1]) for m in _RESULT.finditer(code)),
+        records={m[1].decode("utf-8", "replace"): _fields(m[2]) for m in _RECORD.finditer(code)},
     )
 
 

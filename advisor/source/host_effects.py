@@ -13,12 +13,13 @@ _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|\"(?:[^\"\\\n]|\\.
 _OF_CUDA = (b"<<<", b"Synchronize", b"cudaMemcpy")
 _BRACE = re.compile(rb"[{}]")
 # What may stand between the parameters of a function and its body.
-_QUALIFIED = re.compile(rb"\s*(?:\b(?:const|noexcept|override|final)\b\s*)*$")
+_QUALIFIERS = (b"const", b"noexcept", b"override", b"final")
 _NAME = re.compile(rb"([A-Za-z_]\w*)\s*$")
 _NO_FUNCTION = frozenset((b"if", b"for", b"while", b"switch", b"catch"))
 _WAIT = re.compile(rb"\bcuda(?:Device|Thread|Stream)Synchronize\s*\(")
 _READ = re.compile(rb"\bcudaMemcpy(?:2D)?\s*\([^;]*cudaMemcpyDeviceToHost")
 _LONGEST_WRAPPER = 600  # bytes of a body that does nothing else
+_LONGEST_NAME = 100
 _FARTHEST = 2000  # bytes of parameters
 
 
@@ -81,15 +82,16 @@ def _functions(code: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _name_before(code: bytes, brace: int) -> bytes:
     """Return the name of the function whose body begins at *brace*, empty where something else begins."""
-    head = code[max(0, brace - _FARTHEST) : brace]
-    qualified = _QUALIFIED.search(head)
-    end = qualified.start() if qualified is not None else len(head)
-    if head[end - 1 : end] != b")":
+    head = code[max(0, brace - _FARTHEST) : brace].rstrip()
+    while (word := next(filter(head.endswith, _QUALIFIERS), None)) is not None:
+        head = head.removesuffix(word).rstrip()
+    end = len(head)
+    if not head.endswith(b")"):
         return b""
     level = 0
     for at in range(end - 1, -1, -1):
         level += {41: 1, 40: -1}.get(head[at], 0)
         if level == 0:
-            named = _NAME.search(head[:at])
+            named = _NAME.search(head, max(0, at - _LONGEST_NAME), at)
             return named[1] if named is not None and named[1] not in _NO_FUNCTION else b""
     return b""

@@ -30,10 +30,8 @@ _TESTS = (
 _SET_ASIDE = r"(?:^|/)(?:graveyard|archived?|archieve|deprecated|obsolete|attic|unused|backups?)/(?:[^/]+/)*[^/]+\.(?:py|ipynb)$|_depr(?:ecated)?\.py$|\.ipynb_checkpoints/"
 _TEST_PROGRAM = r"|(?:^|/)(?:test_[^/]*|[^/]*_tests?)\.(?:cu|cuh|cc|cpp|cxx)$"
 _SPARED = re.compile(_TESTS + _TEST_PROGRAM + f"|(?i:{_SET_ASIDE})")
-_RUNTIME = re.compile(
-    rb"^[^\n/*]*\bcuda(?:Malloc\w*|Memcpy\w*|MemsetAsync|Memset|(?:Device|Thread|Stream)Synchronize)\s*\(",
-    re.MULTILINE,
-)
+_RUNTIME_WORDS = (b"cudaM", b"Synchronize")
+_RUNTIME = re.compile(rb"cuda(?:Malloc|Memcpy|Memset|(?:Device|Thread|Stream)Synchronize)\w*\s*\(")
 _DEVICE_CODE = (b"__global__", b"__device__")
 
 
@@ -50,7 +48,7 @@ def holds_device_code(data: bytes) -> bool:
 
 def calls_runtime(data: bytes) -> bool:
     """Whether *data*, the content of a C++ file, copies, allocates or waits by CUDA's runtime."""
-    return b"cuda" in data and _RUNTIME.search(data) is not None
+    return any(words in data for words in _RUNTIME_WORDS) and _RUNTIME.search(data) is not None
 
 
 def observation_of(seen: Diagnostic) -> Observation:

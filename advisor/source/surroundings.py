@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.scopes import SourceFunction
 
 # A function where it is declared, called or defined: the word before a bracket.
-_CALLED = re.compile(rb"([A-Za-z_]\w*)\s*\(")
-_STARTS = re.compile(rb"\b(?:main|WinMain|wWinMain)\s*\(")
+_CALLED = re.compile(rb"\b([A-Za-z_]\w*+)\s*+\(")
+_STARTS = re.compile(rb"(?<!\w)(?:main|w?WinMain)\s*\(")
 _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
 _NO_WORD = bytes(c if chr(c).isalnum() or c == 95 or c > 127 else 32 for c in range(256))
 
@@ -49,7 +49,7 @@ def functions_in(data: bytes) -> frozenset[bytes]:
 
 def starts_program(data: bytes) -> bool:
     """Whether a source holds the main function of a program."""
-    return b"ain" in data and _STARTS.search(data) is not None
+    return (b"main" in data or b"WinMain" in data) and _STARTS.search(data) is not None
 
 
 def words_of(data: bytes) -> frozenset[bytes]:

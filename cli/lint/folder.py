@@ -8,7 +8,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.headers import Header, header_of, included_by, joined_declarations
+from gpuadvise.advisor.source.headers import (
+    Declarations,
+    declared_in,
+    included_by,
+    joined_declarations,
+)
 from gpuadvise.advisor.source.host_effects import (
     NO_EFFECTS,
     HostEffects,
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _OF_TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|ATen/|c10/|THC/)", re.MULTILINE)
+_TORCH = (b"torch/", b"ATen/", b"c10/", b"THC/")
 _MOST_HEADERS = 40  # that a file includes, itself and by others
 _IN_PAIR = 2  # files that name a function which one of them has and the other calls
 
@@ -37,7 +43,8 @@ class _Folder:
     read: Callable[[str], bytes]
     paths: tuple[str, ...]
     by_name: dict[str, list[str]] = field(default_factory=dict)
-    headers: dict[str, Header] = field(default_factory=dict)
+    includes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    declares: dict[str, Declarations] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for path in self.paths:
@@ -61,14 +68,20 @@ class _Folder:
             header = waiting.pop(0)
             if header not in found:
                 found.append(header)
-                waiting += self.included(header, self.header(header).includes)
+                waiting += self.included(header, self.includes_of(header))
         return found
 
-    def header(self, path: str) -> Header:
-        """Return what the header *path* declares."""
-        if path not in self.headers:
-            self.headers[path] = header_of(self.read(path))
-        return self.headers[path]
+    def includes_of(self, header: str) -> tuple[str, ...]:
+        """Return the names that *header* includes."""
+        if header not in self.includes:
+            self.includes[header] = included_by(self.read(header))
+        return self.includes[header]
+
+    def declared(self, header: str) -> Declarations:
+        """Return what *header* declares."""
+        if header not in self.declares:
+            self.declares[header] = declared_in(self.read(header))
+        return self.declares[header]
 
 
 def surroundings_of(
@@ -90,7 +103,7 @@ def surroundings_of(
         of_program = of_program or starts_program(data)
         if (found_there := effects_in(data)) is not NO_EFFECTS:
             effects[path] = found_there
-        if _OF_TORCH.search(data):
+        if any(name in data for name in _TORCH) and _OF_TORCH.search(data):
             torch_words |= words
             torch_headers.update((path, *folder.headers_of(path, data)))
     joined = joined_effects(effects.values())
@@ -102,7 +115,7 @@ def surroundings_of(
             in_folder=True,
             unnamed=frozenset(n.decode("utf-8", "replace") for n in named if naming[n] <= 1),
             of_program=of_program,
-            declared=joined_declarations(folder.header(header).declares for header in headers),
+            declared=joined_declarations(map(folder.declared, headers)),
             effects=_called(joined, effects.get(path, NO_EFFECTS), named),
             of_torch=bound or not torch_headers.isdisjoint((path, *headers)),
         )

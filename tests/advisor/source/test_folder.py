@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.source.headers import header_of, included_by, joined_declarations
+from gpuadvise.advisor.source.headers import declared_in, included_by, joined_declarations
 from gpuadvise.advisor.source.host_effects import NO_EFFECTS, effects_in, joined_effects
 from gpuadvise.cli.lint.folder import surroundings_of
 from gpuadvise.rules.source.lint import lint_cuda
@@ -51,15 +51,14 @@ def rules(files: dict[str, bytes], name: str, select: set[str]) -> list[str]:
 
 
 def test_a_header_declares_types_constants_and_results_once() -> None:
-    header = header_of(HEADER)
-    declared = header.declares
-    assert header.includes == ("sizes.h",)
+    declared = declared_in(HEADER)
+    assert included_by(HEADER) == ("sizes.h",)
     assert declared.aliases == {"real": "float", "index_t": "unsigned int"}
     assert declared.macros == {"BLOCK": "32"}
     assert declared.records == {"Point": {"x": "real", "next": "real*", "n": "int"}}
     assert declared.results == {"dot": "real"}
     assert included_by(b"int x;") == ()
-    other = header_of(b"typedef double real;\n#define MORE 1\n").declares
+    other = declared_in(b"typedef double real;\n#define MORE 1\n")
     assert joined_declarations((declared, other)).aliases["real"] == "float"
     assert joined_declarations((declared, other)).macros == {"BLOCK": "32", "MORE": "1"}
 
