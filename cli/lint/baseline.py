@@ -72,7 +72,13 @@ def _diagnostics(source: SourceFile, before: bytes, rules: FileRules) -> tuple[D
         except BadInput:
             return ()
     try:
-        old = linted_source(source.path, before, rules.of(source.path), python=source.python)
+        old = linted_source(
+            source.path,
+            before,
+            rules.of(source.path),
+            python=source.python,
+            surroundings=source.surroundings,
+        )
     except (BadInput, TooCostly, Unavailable):
         return ()
     return old.linted.diagnostics

@@ -282,7 +282,13 @@ def _mended(source: SourceFile, rules: frozenset[str]) -> tuple[SourceFile, int]
         if not result.fixed:
             break
         count += len(result.fixed)
-        source = linted_source(source.path, result.data, rules, python=source.python)
+        source = linted_source(
+            source.path,
+            result.data,
+            rules,
+            python=source.python,
+            surroundings=source.surroundings,
+        )
     return source, count
 
 

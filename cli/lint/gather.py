@@ -71,6 +71,7 @@ class SourceFile:
     cells: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # of a notebook's lines
     seconds: float = 0.0  # of a processor that reading it took
     known: int = 0  # findings that a baseline has already
+    surroundings: Surroundings = ALONE
 
     def lines(self) -> list[str]:
         """Return the lines of the file as lint counts them, without a byte order mark."""
@@ -340,7 +341,14 @@ def linted_source(
         if results is not None and time.process_time() - began > _WORTH_KEEPING:
             cache.keep(results, key, linted)
     seconds = time.process_time() - began
-    return SourceFile(path=path, data=data, linted=linted, python=python, seconds=seconds)
+    return SourceFile(
+        path=path,
+        data=data,
+        linted=linted,
+        python=python,
+        seconds=seconds,
+        surroundings=surroundings,
+    )
 
 
 _OF_CUDA = re.compile(

@@ -94,3 +94,14 @@ def test_a_folder_is_judged_by_all_of_its_files(
     Path("tests/a.cu").write_text(POWER.format("tried"))
     assert "tried" not in cli(*line).out
     assert "tried" in cli("lint", "tests/a.cu", "--format", "csv", "--no-cache").out
+
+
+def test_what_fix_and_since_read_again_stands_in_the_same_folder(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("types.h").write_text("typedef float real;\n")
+    kernel = '#include "types.h"\n__global__ void f(real *x) { x[0] = x[0] * 0.3; }\n'
+    Path("a.cu").write_text(kernel)
+    cli("lint", ".", "--select", "implicit-double", "--fix", "--no-cache")
+    assert "x[0] * 0.3f" in Path("a.cu").read_text()
