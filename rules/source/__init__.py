@@ -131,7 +131,9 @@ PYTHON_RULES = (
     "zero-filled-gradients",
 )
 # Rules that run only when they are named: the source alone does not prove them, or tells of too little.
-OPT_IN = frozenset(("invariant-divisors", "rebuilt-constants", "rolled-loops", "unfused-optimizers"))
+OPT_IN = frozenset(
+    ("invariant-divisors", "rebuilt-constants", "rolled-loops", "unfused-optimizers")
+)
 CHECKED = frozenset((*CUDA_RULES, *PYTHON_RULES))
 
 
