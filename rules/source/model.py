@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.source.diagnostic import Diagnostic
     from gpuadvise.advisor.source.python.module import PythonModule
     from gpuadvise.advisor.source.rule_context import RuleContext
+
+
+class Extent(StrEnum):
+    """Of what a fault that comes again is said once: it is one habit of a function, or one decision of a file."""
+
+    FUNCTION = "function"
+    FILE = "file"
 
 
 class BeforeAfter(NamedTuple):
@@ -25,12 +33,14 @@ class BeforeAfter(NamedTuple):
 class CudaCheck:
     """What looks for one fault in a function of a CUDA source, and the *code* of its page.
 
-    It looks at device code when *on_device*, at host code when not, at both when None.
+    It looks at device code when *on_device*, at host code when not, at both when None. What comes again is said
+    once for the whole of *said_once*, None: at each place.
     """
 
     faults: Callable[[RuleContext], Iterator[Diagnostic]]
     code: BeforeAfter
     on_device: bool | None = None
+    said_once: Extent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

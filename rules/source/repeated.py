@@ -7,24 +7,16 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import and_list
 from gpuadvise.advisor.source.diagnostic import FurtherPlace
+from gpuadvise.advisor.thresholds import number
+from gpuadvise.rules.source import cuda_check
+from gpuadvise.rules.source.model import Extent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.source.diagnostic import Diagnostic
 
-# One decision of the program, which a file makes or does not.
-_OF_FILE = frozenset(("default-stream-work", "legacy-warp-intrinsics", "unchecked-errors"))
-# One habit, which a function repeats wherever it does the same.
-_OF_FUNCTION = frozenset(
-    ("accumulators-in-memory", "atomic-contention", "atomics-in-loops", "bank-conflicts", "barriers-in-reductions",
-     "data-sized-blocks", "element-wise-copies", "frequent-synchronization", "general-math-functions", "host-round-trip",
-     "implicit-double", "implicit-warp-synchrony", "indexed-local-arrays", "integer-division", "interleaved-records",
-     "invariant-divisors", "narrow-elements", "pageable-transfers", "repeated-allocations", "repeated-loads",
-     "serial-reductions", "serial-transfers", "slow-math", "tiny-blocks", "truncated-grids", "uncoalesced-access",
-     "underfilled-device", "uniform-math", "unstaged-reuse", "values-read-in-loops", "volatile-arrays")
-)  # fmt: skip
-_MOST_LINES = 12  # that a sentence names
+_MOST_LINES = number(12, "lines that a sentence names", "", "our judgement: more are hard to read")
 
 
 def joined(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -35,8 +27,8 @@ def joined(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     groups: dict[tuple[str, str | None], list[Diagnostic]] = {}
     leading: dict[tuple[str, str | None], Diagnostic] = {}
     for one in diagnostics:
-        if one.rule in _OF_FILE or one.rule in _OF_FUNCTION:
-            key = one.rule, None if one.rule in _OF_FILE else one.kernel
+        if extent := cuda_check(one.rule).said_once:
+            key = one.rule, None if extent is Extent.FILE else one.kernel
             groups.setdefault(key, []).append(one)
             if key not in leading or _weight(one) > _weight(leading[key]):
                 leading[key] = one
@@ -44,7 +36,7 @@ def joined(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(
         said.get(id(one), one)
         for one in diagnostics
-        if id(one) in said or (one.rule not in _OF_FILE and one.rule not in _OF_FUNCTION)
+        if id(one) in said or not cuda_check(one.rule).said_once
     )
 
 
@@ -57,13 +49,12 @@ def _with_further(lead: Diagnostic, group: list[Diagnostic]) -> Diagnostic:
     others = [one for one in group if one is not lead]
     if not others:
         return lead
-    whole = "file" if lead.rule in _OF_FILE else "function"
     lines = sorted({one.where.line for one in others})
     named = [str(line) for line in lines[:_MOST_LINES]]
     if len(lines) > _MOST_LINES:
         named.append(f"{len(lines) - _MOST_LINES} more")
     places = f"{len(others)} more place{'s' if len(others) > 1 else ''}"
-    said = f"Likewise at {places} of this {whole} (line{'s' if len(lines) > 1 else ''} {and_list(named)})."
+    said = f"Likewise at {places} of this {cuda_check(lead.rule).said_once} (line{'s' if len(lines) > 1 else ''} {and_list(named)})."
     return replace(
         lead,
         message=f"{lead.message} {said}",

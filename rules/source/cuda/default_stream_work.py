@@ -9,7 +9,7 @@ from gpuadvise.advisor.source.runtime_calls import loops_over_streams
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def _beside_framework(context: RuleContext) -> Iterator[Diagnostic]:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=Extent.FILE,
     on_device=False,
     code=BeforeAfter(
         "host",

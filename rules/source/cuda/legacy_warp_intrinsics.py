@@ -11,7 +11,7 @@ from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.source.variance import Variance
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
 from gpuadvise.rules.sources import guide, programming_guide
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def _converged(context: RuleContext, call: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=Extent.FILE,
     on_device=True,
     code=BeforeAfter(
         "host",

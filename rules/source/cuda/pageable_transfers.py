@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.host_work import host_side, is_set_up, pageable_memory
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=Extent.FUNCTION,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -16,7 +16,7 @@ from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ def _checks_others(context: RuleContext, launch: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=Extent.FILE,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -33,11 +33,11 @@ SM90 = Capability(9, 0)
 OVERLOADS = b"""\
 __global__ void scale(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = powf(x[threadIdx.x], 2.0f); }
 __global__ void scale(double *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = x[threadIdx.x]; }
-template <typename T> __global__ void fill(T *x, unsigned int n) { x[threadIdx.x] = powf(n, 2.0f); }
+template <typename T> __global__ void lift(T *x, unsigned int n) { x[threadIdx.x] = powf(n, 2.0f); }
 void run(float *a, double *b) {
   scale<<<4, 96>>>(a, 3);
   scale<<<4, 96>>>(b, 3);
-  fill<<<dim3(2, 3), dim3(16, 4)>>>(a, 7u);
+  lift<<<dim3(2, 3), dim3(16, 4)>>>(a, 7u);
 }
 """
 
@@ -108,7 +108,7 @@ def test_block_and_grid_of_a_launch_in_a_source_are_both_read() -> None:
         threads = block[0] * block[1] * block[2]
         return [completed(Facts(kernel=kernel.name, device=H200, launch=Launch(threads=threads)))]
 
-    kernels = [compiled("_Z4fillIfEvPT_j"), compiled("_Z5scalePfi")]
+    kernels = [compiled("_Z4liftIfEvPT_j"), compiled("_Z5scalePfi")]
     tiled, scaled = (kernel.facts for kernel in joined_code(kernels, source(), facts_of))
     assert tiled.launch is not None
     assert (tiled.launch.block_dim, tiled.launch.grid_dim) == ((16, 4, 1), (2, 3, 1))
@@ -118,7 +118,7 @@ def test_block_and_grid_of_a_launch_in_a_source_are_both_read() -> None:
 
 def test_the_grid_of_a_source_does_not_go_with_another_block() -> None:
     launch = Launch(threads=1024)
-    facts = source().joined(Facts(device=H200, launch=launch), kernel_name("fill<float>(T1 *, T2)"))
+    facts = source().joined(Facts(device=H200, launch=launch), kernel_name("lift<float>(T1 *, T2)"))
     assert facts.launch is launch
 
 
@@ -130,7 +130,7 @@ def test_launches_that_nothing_was_joined_to_are_kernels_with_block_and_grid() -
         (facts.kernel, facts.launch and facts.launch.threads, facts.grid) for facts in kernels
     ] == [
         ("scale", 96, (4, 1, 1)),
-        ("fill", 64, (2, 3, 1)),
+        ("lift", 64, (2, 3, 1)),
     ]
     assert list(evidence.launches_left(H200)) == []
 
@@ -157,7 +157,7 @@ def test_a_launch_gets_its_code_source_and_description() -> None:
     assert (joined.file, left.facts.kernel) == ("r.ncu-rep", "another")
     assert said == [
         '"another" is described, and no report has a launch of it.',
-        "fill is not in the reports: what is said of it rests on the source alone.",
+        "lift is not in the reports: what is said of it rests on the source alone.",
     ]
 
 
@@ -170,10 +170,10 @@ def notes(launches: list[ProfiledLaunch], beside: BesideProfiles) -> list[str]:
 @pytest.mark.parametrize(
     ("kernels", "expected"),
     [
-        (["scale(float *, int)", "scale(double *, int)", "void fill<float>(float *, unsigned int)"], []),
+        (["scale(float *, int)", "scale(double *, int)", "void lift<float>(float *, unsigned int)"], []),
         (["other(float *)"], ['No kernel of the sources, as "scale", is in the reports: what is said of them rests on the source alone.']),
-        (["scale(float *, int)"], ["fill is not in the reports: what is said of it rests on the source alone."]),
-        (["scale(double *, int)"], ["scale and fill are not in the reports: what is said of them rests on the source alone."]),
+        (["scale(float *, int)"], ["lift is not in the reports: what is said of it rests on the source alone."]),
+        (["scale(double *, int)"], ["scale and lift are not in the reports: what is said of them rests on the source alone."]),
         ([], []),
     ],
 )  # fmt: skip
@@ -195,17 +195,17 @@ def test_code_of_another_program_is_named() -> None:
 
 def test_a_page_finds_the_code_of_its_instance_of_a_template() -> None:
     codes = [
-        compiled("_Z4fillIfEvPT_j", spill_stores=8),
-        compiled("_Z4fillIdEvPT_j", spill_stores=16),
+        compiled("_Z4liftIfEvPT_j", spill_stores=8),
+        compiled("_Z4liftIdEvPT_j", spill_stores=16),
     ]
     beside = BesideProfiles(codes=codes)
-    page = launch("void fill<double>(T1 *, unsigned int)")
+    page = launch("void lift<double>(T1 *, unsigned int)")
     [kernel] = joined_launches([page], beside, lambda _: H200, print)
     assert isinstance(kernel, Described)
     assert kernel.facts.compiled is not None
     assert kernel.facts.compiled.spill_store_bytes == 16
     [other] = joined_launches(
-        [launch("fill<int>(T1 *, unsigned int)")], beside, lambda _: H200, print
+        [launch("lift<int>(T1 *, unsigned int)")], beside, lambda _: H200, print
     )
     assert isinstance(other, Described)
     assert other.facts.compiled is None  # two could be it
