@@ -20,7 +20,9 @@ _LAST_ERROR_WORDS = (
     b"getlasterror", b"peekatlasterror", b"getlastcudaerror", b"kernel_launch_check", b"check_last",
     b"cuda_check()", b"last_error", b"cudacheckerror",
 )  # fmt: skip
-_LAST_ERROR = re.compile(b"|".join(map(re.escape, _LAST_ERROR_WORDS)))
+# Macros that take nothing, such as CHECK_CUDA_STATE().
+_STATE_CHECK = rb"\b(?=\w*check)(?=\w*(?:cuda|gpu|kernel|err))\w++\(\)"
+_LAST_ERROR = re.compile(b"|".join((*map(re.escape, _LAST_ERROR_WORDS), _STATE_CHECK)))
 _CHECK = re.compile(
     r"check|error|err\b|CUDA_|_SAFE|safe|CALL|verify|assert|ok\b|GPU_TRY|TRY", re.IGNORECASE
 )
@@ -109,8 +111,7 @@ def asks_for_error_after(context: RuleContext, function: SourceFunction, node: N
 
 def asks_for_errors(context: RuleContext) -> bool:
     """Whether anything in the file asks for the last error."""
-    text = context.file.code.lower()
-    return any(words in text for words in _LAST_ERROR_WORDS)
+    return _LAST_ERROR.search(context.file.code.lower()) is not None
 
 
 def reaches_main(context: RuleContext, function: SourceFunction, depth: int) -> bool:

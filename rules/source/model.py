@@ -40,7 +40,7 @@ class CudaCheck:
     faults: Callable[[RuleContext], Iterator[Diagnostic]]
     code: BeforeAfter
     on_device: bool | None = None
-    said_once: Extent | None = None
+    said_once: Extent | None = Extent.FUNCTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from gpuadvise.advisor.source.memory_updates import (
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
@@ -168,7 +168,6 @@ def _reads_another(context: RuleContext, loop: Node, target: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

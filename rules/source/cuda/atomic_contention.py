@@ -17,7 +17,7 @@ from gpuadvise.advisor.source.lane_stride import is_kernel_with_lanes
 from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +176,6 @@ def _is_of_registers(context: RuleContext, value: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

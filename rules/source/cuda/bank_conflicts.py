@@ -17,7 +17,7 @@ from gpuadvise.advisor.source.lane_stride import (
     lanes_along_x,
 )
 from gpuadvise.advisor.source.reaching_lanes import reached_by_few_lanes
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import FEWEST_LANES
 
 if TYPE_CHECKING:
@@ -122,7 +122,6 @@ def _ways(context: RuleContext, tile: Variable, indices: list[Node]) -> int:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -121,6 +121,7 @@ def _reader(context: RuleContext, turns: list[BufferUse], kept: str, made: str) 
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -157,6 +157,7 @@ def _diverges(context: RuleContext, above: Node, inner: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -129,6 +129,7 @@ def _size(body: Node) -> int:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -12,7 +12,7 @@ from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ def _is_short(context: RuleContext, loop: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=False,
     code=BeforeAfter(
         "host",

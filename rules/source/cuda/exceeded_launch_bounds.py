@@ -29,6 +29,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     code=BeforeAfter(
         "host",
         """\

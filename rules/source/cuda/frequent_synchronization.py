@@ -30,7 +30,7 @@ from gpuadvise.advisor.source.host_work import (
 )
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.thresholds import number
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,7 +180,6 @@ def _after_each_launch(context: RuleContext, waits: list[Node]) -> Iterator[Diag
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -85,6 +85,7 @@ def _set_up_beside_draws(context: RuleContext, draws: list[Node]) -> Iterator[Di
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

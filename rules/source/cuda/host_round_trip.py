@@ -17,7 +17,7 @@ from gpuadvise.advisor.source.host_results import (
 )
 from gpuadvise.advisor.source.host_work import is_called_in_loop, is_set_up, loops_with_launches
 from gpuadvise.advisor.source.scopes import ExecutionSpace
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,6 @@ def _fetches(context: RuleContext, call: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -19,7 +19,7 @@ from gpuadvise.advisor.source.float_expressions import (
     written_once,
 )
 from gpuadvise.advisor.source.tree import bare
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -189,7 +189,6 @@ def _is_set_to_float(context: RuleContext, variable: Variable) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -11,7 +11,7 @@ from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
@@ -155,7 +155,6 @@ def _halves_without_wait(context: RuleContext, loop: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

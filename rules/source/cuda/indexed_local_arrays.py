@@ -9,7 +9,7 @@ from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
@@ -163,7 +163,6 @@ def _is_counted_by_known_loop(context: RuleContext, name: Node, elements: int) -
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -10,7 +10,7 @@ from gpuadvise.advisor.source.lane_stride import is_made_of_thread
 from gpuadvise.advisor.source.scopes import INTEGERS, ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,7 +183,6 @@ def _loops(context: RuleContext, call: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -28,7 +28,7 @@ from gpuadvise.advisor.source.reaching_lanes import reached_by_elected_lanes
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.thresholds import FEWEST_LANES, SPARSE
 
@@ -167,7 +167,6 @@ def _vector(record: _Record) -> str:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -71,6 +71,7 @@ def _waits_between(context: RuleContext, first: Node, second: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -49,11 +49,8 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
         if not store.is_store or store.array.name in reported:
             continue
         for load in accesses:
-            if (
-                load.is_store
-                or load.array is not store.array
-                or not _is_of_others(context, load, store, accesses)
-            ):
+            same_array = load.array is store.array and not load.is_store
+            if not same_array or not _is_of_others(context, load, store, accesses):
                 continue
             message = _fault(context, load, store)
             if message is not None:
@@ -158,6 +155,7 @@ def _is_of_one_warp(context: RuleContext) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -102,6 +102,7 @@ def _is_wider(context: RuleContext, comparison: Node, bound: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

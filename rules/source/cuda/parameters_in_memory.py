@@ -94,6 +94,7 @@ def _is_read_by_field(context: RuleContext, parameter: Variable) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -50,6 +50,7 @@ def _block_words(sides: tuple[int, ...]) -> str:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     code=BeforeAfter(
         "host",
         """\

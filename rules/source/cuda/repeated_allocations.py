@@ -16,7 +16,7 @@ from gpuadvise.advisor.source.host_work import (
 from gpuadvise.advisor.source.runtime_calls import pointer_name
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +131,6 @@ def _is_survey(context: RuleContext, loop: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=False,
     code=BeforeAfter(
         "host",

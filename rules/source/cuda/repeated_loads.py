@@ -12,7 +12,7 @@ from gpuadvise.advisor.source.scopes import LOOP_MACRO, UNKNOWN
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import programming_guide
 
 if TYPE_CHECKING:
@@ -149,7 +149,6 @@ def _may_overlap(array: Variable, other: Variable) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

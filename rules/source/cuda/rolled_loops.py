@@ -86,6 +86,7 @@ def _has_pragma(context: RuleContext, loop: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -58,6 +58,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

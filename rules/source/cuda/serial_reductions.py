@@ -11,7 +11,7 @@ from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -146,7 +146,6 @@ def _stored_each_time(context: RuleContext, loop: Node) -> str | None:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

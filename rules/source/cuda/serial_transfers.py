@@ -16,7 +16,7 @@ from gpuadvise.advisor.source.host_work import (
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS
 from gpuadvise.advisor.transfers.copies import Direction
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,6 @@ def _is_of_many(context: RuleContext, copy: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -9,7 +9,7 @@ from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.rules.model import PASSED, Priority, Topic
 from gpuadvise.rules.observed import advised, source_rule
 from gpuadvise.rules.source.cuda import general_math_functions
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -113,7 +113,6 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -79,6 +79,7 @@ def _is_beside_others(context: RuleContext, loop: Node, shared: set[str]) -> boo
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

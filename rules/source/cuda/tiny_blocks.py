@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
 from gpuadvise.advisor.source.launches import block_sides, side_nodes
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,6 @@ def _most_threads(context: RuleContext, block: Node) -> int | None:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     code=BeforeAfter(
         "host",
         """\

@@ -78,6 +78,7 @@ def _loaded_whole(context: RuleContext, name: str) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

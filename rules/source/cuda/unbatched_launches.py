@@ -116,6 +116,7 @@ def _does_nothing_else(context: RuleContext, loop: Node, launch: SourceLaunch) -
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -30,7 +30,7 @@ from gpuadvise.advisor.source.row_walks import (
     walks_its_row,
 )
 from gpuadvise.advisor.source.tensor_rows import ACCESSOR, tensors_in_rows
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.thresholds import FEWEST_LANES, SPARSE
 
 if TYPE_CHECKING:
@@ -181,7 +181,6 @@ def _cost(stride: LaneStride) -> str:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

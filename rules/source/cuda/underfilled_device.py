@@ -19,7 +19,7 @@ from gpuadvise.advisor.source.rule_context import RuleContext
 from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.thresholds import number
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,7 +183,6 @@ def _count_of_blocks(context: RuleContext, grid: Node) -> Node | None:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     code=BeforeAfter(
         "host",
         """\

@@ -120,6 +120,7 @@ def _steps_by_grid(context: RuleContext, loop: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=False,
     code=BeforeAfter(
         "host",

@@ -160,6 +160,7 @@ def _settled(context: RuleContext, function: SourceFunction, grid: Node) -> Node
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

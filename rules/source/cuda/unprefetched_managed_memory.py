@@ -57,6 +57,7 @@ def faults(context: RuleContext) -> Iterator[Diagnostic]:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=False,
     code=BeforeAfter(
         "host",

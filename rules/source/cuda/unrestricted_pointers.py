@@ -168,6 +168,7 @@ def _written_pointers(context: RuleContext) -> set[str]:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -132,6 +132,7 @@ def _is_gathered(name: Node, index: Node) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -16,7 +16,7 @@ from gpuadvise.advisor.source.scopes import ExecutionSpace
 from gpuadvise.advisor.source.tree import bare
 from gpuadvise.advisor.source.variance import Variance
 from gpuadvise.advisor.source.windows import counters_of, is_beside, is_narrow
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,7 +143,6 @@ def _windows(context: RuleContext) -> Iterator[Node]:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -107,6 +107,7 @@ def _timeline(context: RuleContext) -> list[tuple[str, Node]]:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=False,
     code=BeforeAfter(
         "host",

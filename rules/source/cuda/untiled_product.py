@@ -106,6 +106,7 @@ def _names_any(context: RuleContext, term: Node, names: set[str]) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
+    said_once=None,
     on_device=True,
     code=BeforeAfter(
         "cuda",

@@ -22,7 +22,7 @@ from gpuadvise.advisor.source.tree import LOOPS, bare
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.rules.model import Priority, Topic
 from gpuadvise.rules.observed import source_rule
-from gpuadvise.rules.source.model import BeforeAfter, CudaCheck, Extent
+from gpuadvise.rules.source.model import BeforeAfter, CudaCheck
 from gpuadvise.rules.sources import guide
 
 if TYPE_CHECKING:
@@ -147,7 +147,6 @@ def _decides(context: RuleContext, loop: Node, names: set[str]) -> bool:
 
 CHECK = CudaCheck(
     faults=faults,
-    said_once=Extent.FUNCTION,
     on_device=False,
     code=BeforeAfter(
         "host",

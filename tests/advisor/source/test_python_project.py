@@ -72,8 +72,9 @@ def test_one_file_says_nothing_of_itself() -> None:
 
 def test_what_another_file_calls_in_each_step_is_repeated() -> None:
     found = uses(utils=UTILS, model=MODEL, train=TRAIN)["utils.py"]
-    alone = lint_python(UTILS.encode(), "utils.py").diagnostics
-    together = lint_python(UTILS.encode(), "utils.py", use=found).diagnostics
+    select = {"repeated-uploads"}
+    alone = lint_python(UTILS.encode(), "utils.py", select=select).diagnostics
+    together = lint_python(UTILS.encode(), "utils.py", select=select, use=found).diagnostics
     assert [d.rule for d in alone] == []
     assert [(d.rule, d.kernel) for d in together] == [("repeated-uploads", "hashed")]
 

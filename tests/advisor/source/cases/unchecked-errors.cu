@@ -111,3 +111,11 @@ void explained(int device) {
 }
 __global__ void nothing() {}
 void compiles() { nothing<<<1, 1>>>(); }
+void asks_by_macro(float *a) {
+  cudaMemset(a, 0, 4);
+  CHECK_CUDA_STATE();
+}
+void compares(float *a, float *b) {
+  cudaMemset(a, 0, 4);  // expect: unchecked-errors
+  check_result(a, b);
+}
