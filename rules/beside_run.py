@@ -76,6 +76,7 @@ def _once(timeline: TracedRun) -> Advice:
             traced("one-time work", seconds, "s"),
             traced("recorded", whole, "s"),
         ),
+        reasoned=True,
         priority=Priority.LOW if timeline.kernels and timeline.too_short else Priority.MEDIUM,
     )
 
@@ -124,6 +125,7 @@ def _queued(timeline: TracedRun) -> Advice:
             traced("launched, and not begun", seconds, "s"),
             traced("recorded", whole, "s"),
         ),
+        reasoned=True,
         priority=Priority.LOW,
     )
 
@@ -140,6 +142,7 @@ def _cut(timeline: TracedRun) -> Advice:
             traced("launches without a kernel", lost, "launches"),
             traced("launches", launches, "launches"),
         ),
+        reasoned=True,
         priority=Priority.LOW,
     )
 

@@ -67,6 +67,7 @@ def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advic
             f"{said.meanwhile}.{held_by(idle)}{short}"
         ),
         action=f"{said.action}{how_to_see_lines(run, idle)}",
+        reasoned=not said.by_program,  # the host's work is not what costs
         location=line_of(idle),
         evidence=(
             traced(f"idle: {idle.cause}", idle.seconds, "s"),
