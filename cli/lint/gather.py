@@ -19,6 +19,7 @@ from gpuadvise.advisor.engines.processes import Processes
 from gpuadvise.advisor.errors import BadInput, TooCostly, Unavailable
 from gpuadvise.advisor.prose import and_list, capitalized, quoted_path
 from gpuadvise.advisor.source.build import UNKNOWN_BUILD
+from gpuadvise.advisor.source.folder import surroundings_of
 from gpuadvise.advisor.source.language import SyntaxFault, is_python, syntax_fault
 from gpuadvise.advisor.source.linted_file import LintedFile
 from gpuadvise.advisor.source.notebook import SUFFIX as NOTEBOOK
@@ -33,7 +34,6 @@ from gpuadvise.advisor.source.observations import (
 )
 from gpuadvise.advisor.source.surroundings import ALONE, Surroundings
 from gpuadvise.advisor.source.text import LARGEST, source_text
-from gpuadvise.cli.lint.folder import surroundings_of
 from gpuadvise.cli.not_judged import NotJudged
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.folder import surroundings_of
 from gpuadvise.advisor.source.headers import declared_in, included_by, joined_declarations
 from gpuadvise.advisor.source.host_effects import NO_EFFECTS, effects_in, joined_effects
-from gpuadvise.cli.lint.folder import surroundings_of
 from gpuadvise.rules.source.lint import lint_cuda
 
 if TYPE_CHECKING:
