@@ -280,7 +280,8 @@ class TracedRun:
         """Whether so little was launched that how late it was says little of work of the usual size."""
         # Recorded stacks add as much to each operator as its launch takes.
         least = _LEAST_WITH_STACKS if self.has_stacks else _LEAST_LAUNCHED
-        little = self.kernels < _A_LOOP and self.busy_seconds < least
+        computing = self.busy_seconds - self.exposed_communication_seconds
+        little = self.kernels < _A_LOOP and computing < least
         return self.too_short or little
 
     @property

@@ -26,3 +26,9 @@ def test_longer_kernels_with_some_idle_time_are_not() -> None:
     longer = replace(EAGER, busy_seconds=0.08, launch_idle_seconds=0.088)
     assert not longer.launch_bound
     assert replace(longer, median_kernel_seconds=4e-6).launch_bound
+
+
+def test_waiting_for_other_ranks_is_no_work() -> None:
+    few = replace(EAGER, kernels=52, busy_seconds=0.015)
+    assert not few.is_a_test
+    assert replace(few, exposed_communication_seconds=0.0148).is_a_test
