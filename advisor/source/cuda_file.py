@@ -25,6 +25,7 @@ from gpuadvise.advisor.source.scopes import (
     functions_of,
     named_type,
 )
+from gpuadvise.advisor.source.text import COMMENT
 from gpuadvise.advisor.source.tree import LARGEST_PIECE, LOOPS, Node, Tree, parse, pieces_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ _DEEPEST = 40
 _MOST_NAMESAKES = 200
 _INTEGER = re.compile(r"^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)$")
 _FLOATING = re.compile(r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?([fFlL]?)$")
-_COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
 _SPACES = bytes(10 if byte == 10 else 32 for byte in range(256))  # line breaks stay
 _BUILTIN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 _TYPE_BYTES = {
@@ -242,7 +242,7 @@ class CudaFile:
         """The text of the file with spaces in the place of comments; offsets stay."""
         if self._code is None:
             text = self.text.content
-            self._code = _COMMENT.sub(lambda match: match[0].translate(_SPACES), text)
+            self._code = COMMENT.sub(lambda match: match[0].translate(_SPACES), text)
         return self._code
 
     def matches(self, pattern: re.Pattern[bytes]) -> bool:

@@ -60,10 +60,10 @@ class _Folder:
             )
             yield from found[:1]
 
-    def headers_of(self, path: str, data: bytes) -> list[str]:
+    def headers_of(self, path: str) -> list[str]:
         """Return the headers that *path* includes, those of headers behind them."""
         found: list[str] = []
-        waiting = [*self.included(path, included_by(data))]
+        waiting = [*self.included(path, self.includes_of(path))]
         while waiting and len(found) < _MOST_HEADERS:
             header = waiting.pop(0)
             if header not in found:
@@ -71,11 +71,11 @@ class _Folder:
                 waiting += self.included(header, self.includes_of(header))
         return found
 
-    def includes_of(self, header: str) -> tuple[str, ...]:
-        """Return the names that *header* includes."""
-        if header not in self.includes:
-            self.includes[header] = included_by(self.read(header))
-        return self.includes[header]
+    def includes_of(self, path: str) -> tuple[str, ...]:
+        """Return the names that *path* includes."""
+        if path not in self.includes:
+            self.includes[path] = included_by(self.read(path))
+        return self.includes[path]
 
     def declared(self, header: str) -> Declarations:
         """Return what *header* declares."""
@@ -98,6 +98,7 @@ def surroundings_of(
     effects: dict[str, HostEffects] = {}
     for path in folder.paths:
         data = read(path)
+        folder.includes[path] = included_by(data)
         words = names & words_of(data)
         naming.update(words)
         of_program = of_program or starts_program(data)
@@ -105,11 +106,11 @@ def surroundings_of(
             effects[path] = found_there
         if any(name in data for name in _TORCH) and _OF_TORCH.search(data):
             torch_words |= words
-            torch_headers.update((path, *folder.headers_of(path, data)))
+            torch_headers.update((path, *folder.headers_of(path)))
     joined = joined_effects(effects.values())
     around = {}
     for path, named in own.items():
-        headers = folder.headers_of(path, read(path))
+        headers = folder.headers_of(path)
         bound = any(naming[name] == _IN_PAIR and name in torch_words for name in named)
         around[path] = Surroundings(
             in_folder=True,

@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.source.text import COMMENT
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*\"([^\"\n]+)\"")
 _MACRO = re.compile(
     rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n\\]{1,60})$", re.MULTILINE
@@ -53,7 +54,7 @@ def included_by(data: bytes) -> tuple[str, ...]:
 
 def declared_in(data: bytes) -> Declarations:
     """Return what a header declares."""
-    code = _COMMENT.sub(b" ", data)
+    code = COMMENT.sub(b" ", data)
     aliases = ((m[2] or m[3], m[1] or m[4]) for m in _ALIAS.finditer(code))
     return Declarations(
         macros=_once((*_MACRO.findall(code), *_CONSTANT.findall(code))),

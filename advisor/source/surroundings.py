@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.source.headers import NOTHING_DECLARED, Declarations
 from gpuadvise.advisor.source.host_effects import NO_EFFECTS, HostEffects
+from gpuadvise.advisor.source.text import COMMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 # A function where it is declared, called or defined: the word before a bracket.
 _CALLED = re.compile(rb"\b([A-Za-z_]\w*+)\s*+\(")
 _STARTS = re.compile(rb"(?<!\w)(?:main|w?WinMain)\s*\(")
-_COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
 _NO_WORD = bytes(c if chr(c).isalnum() or c == 95 or c > 127 else 32 for c in range(256))
 
 
@@ -44,7 +44,7 @@ ALONE = Surroundings()
 
 def functions_in(data: bytes) -> frozenset[bytes]:
     """Return the names that a source calls, declares or defines functions by."""
-    return frozenset(_CALLED.findall(_COMMENT.sub(b" ", data)))
+    return frozenset(_CALLED.findall(COMMENT.sub(b" ", data)))
 
 
 def starts_program(data: bytes) -> bool:
@@ -54,7 +54,7 @@ def starts_program(data: bytes) -> bool:
 
 def words_of(data: bytes) -> frozenset[bytes]:
     """Return the words of a source, without those of C's comments."""
-    return frozenset(_COMMENT.sub(b" ", data).translate(_NO_WORD).split())
+    return frozenset(COMMENT.sub(b" ", data).translate(_NO_WORD).split())
 
 
 def unused_functions(facts: CudaFile, around: Surroundings) -> frozenset[str]:

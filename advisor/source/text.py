@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from gpuadvise.advisor.errors import BadInput, TooCostly
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.source.diagnostic import SourceRange
 
+COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")  # of C++
 # Larger files are no source code; docs/lint.md says what time and memory this takes.
 LARGEST = 64 << 20
 # What a file may take of a processor, its parsing and all questions together: forty times what the slowest of 700
