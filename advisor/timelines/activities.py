@@ -31,6 +31,8 @@ MOST_ACTIVITIES = 20_000_000
 # Kernels by name and launch shape; a program has hundreds.
 MOST_SHAPES = 200_000
 LONGEST_NAME = 2_000
+# Copies of a kind that are kept with their times: an upload of weights has one for each layer's parameters.
+_MOST_FIRST_COPIES = 4_096
 _NEARLY_ALL = 0.9
 # Why a recording is refused whose device has other multiprocessors.
 _NOT_NVIDIA = "occupancy and rules here are those of NVIDIA GPUs."
@@ -101,15 +103,15 @@ class KernelRuns:
 
     times: IntervalLog
     starts: list[int] = field(default_factory=list)  # the first of them
-    first_start: int | None = None  # where no starts are kept
+    first_start: int | None = None  # of the kernel in any shape, where that is known
     durations: Tally = field(default_factory=Tally)
     streams: set[int] = field(default_factory=set)
     in_graphs: int = 0
 
     @property
     def first_ns(self) -> int | None:
-        """When the first of them began; None where that is not known."""
-        return min(self.starts, default=self.first_start)
+        """When the kernel ran for the first time; None where that is not known."""
+        return min(self.starts, default=None) if self.first_start is None else self.first_start
 
     def add(self, start: int, end: int) -> None:
         """Add one run."""
@@ -127,11 +129,19 @@ class KernelRuns:
 
 @dataclass(slots=True)
 class CopyRuns:
-    """Every copy of one kind: how long each took, and its bytes."""
+    """Every copy of one kind: how long each took, and its bytes; of the first ones also when it began."""
 
     durations: Tally = field(default_factory=Tally)
     sizes: Tally = field(default_factory=Tally)
     streams: set[int] = field(default_factory=set)
+    first: list[tuple[int, int, int]] = field(default_factory=list)  # start, duration, bytes
+
+    def add(self, start: int, duration: int, size: int) -> None:
+        """Add one copy."""
+        self.durations.add(duration)
+        self.sizes.add(size)
+        if len(self.first) < _MOST_FIRST_COPIES:
+            self.first.append((start, duration, size))
 
 
 @dataclass(slots=True)
@@ -268,6 +278,7 @@ class Recording:
     over_ns: int | None = None
     steps: StepTimes = field(default_factory=StepTimes)  # of the host, as the recorder marks them
     ranges: StepTimes = field(default_factory=StepTimes)  # of the program, one again and again
+    range_name: str | None = None  # of these
     host_events: HostEvents = field(default_factory=HostEvents)
     launch_log: LaunchLog = field(default_factory=LaunchLog)
     profiler_times: IntervalLog = field(default_factory=IntervalLog)  # recording held the host up

@@ -31,7 +31,7 @@ class CopyCalls:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.kinds: list[UnjoinedCopies] = []
-        self._copies = SortedRuns(width=5)  # correlation, kind, number, duration, bytes
+        self._copies = SortedRuns(width=6)  # correlation, kind, number, start, duration, bytes
         self._calls = SortedRuns(width=3)  # correlation, number, whether asynchronous
 
     def kind(self, gpu: int, route: CopyRoute) -> UnjoinedCopies:
@@ -45,7 +45,7 @@ class CopyCalls:
         """Add one copy of *size* bytes, and by what its call is found."""
         self.recording.gpu(kind.gpu).copy_times.add(start, end)
         key = _UNKNOWN if correlation is None else correlation
-        self._copies.add(key, kind.place, len(self._copies), end - start, size)
+        self._copies.add(key, kind.place, len(self._copies), start, end - start, size)
 
     def add_call(self, correlation: int, *, asynchronous: bool) -> None:
         """Add a call that copies; of two with one correlation the later one counts."""
@@ -57,7 +57,7 @@ class CopyCalls:
         calls = _Asynchronous(self._calls)
         routes: dict[tuple[int, CopyRoute], _Joined] = {}
         joined: dict[tuple[int, bool | None], _Joined] = {}
-        for correlation, place, number, duration, size in self._copies:
+        for correlation, place, number, start, duration, size in self._copies:
             key = place, calls.of(correlation)
             copies = joined.get(key)
             if copies is None:
@@ -66,8 +66,7 @@ class CopyCalls:
                 copies = joined[key] = routes.setdefault((kind.gpu, route), _Joined())
                 copies.runs.streams |= kind.streams
             copies.first = min(copies.first, number)
-            copies.runs.durations.add(duration)
-            copies.runs.sizes.add(size)
+            copies.runs.add(start, duration, size)
         for (gpu, route), copies in sorted(routes.items(), key=lambda item: item[1].first):
             self.recording.gpu(gpu).copies[route] = copies.runs
 

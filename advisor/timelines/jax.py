@@ -189,8 +189,7 @@ def _add_copy(
     )
     runs = activities.copies.setdefault(kind, CopyRuns())
     activities.copy_times.add(start, end)
-    runs.durations.add(end - start)
-    runs.sizes.add(_size(fields))
+    runs.add(start, end - start, _size(fields))
     runs.streams.add(stream)
 
 

@@ -108,7 +108,7 @@ _BY_DRIVER = ("ioctl",)  # calls of the system that CUDA's driver makes inside o
 _THREAD_BITS = 24
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
-_MOST_FIRSTS = 1 << 15  # kernels of a recording of which first runs are looked for
+_MOST_WITH_STARTS = 1 << 15  # kernels of a recording of which is kept when each began
 _SHAPE = (
     "registersPerThread",
     "staticSharedMemory",
@@ -163,7 +163,6 @@ def read_nsys(path: Path) -> Recording:
         recording = Recording(recorder=Recorder.NSIGHT_SYSTEMS, version=export.version())
         export.read_gpus(recording)
         export.read_kernels(recording)
-        export.read_first_starts(recording)
         export.read_longest_starts(recording)
         export.read_copies(recording)
         export.read_memsets(recording)
@@ -375,29 +374,30 @@ class _Export:
                 recording, KERNELS, columns, lambda kernels: gathered_kernels(kernels, shapes)
             )
         )
+        if shapes:
+            self.read_starts(recording, columns, shapes)
 
-    def read_first_starts(self, recording: Recording) -> None:
-        """Take when each kernel ran for the first time, of a recording so short that its first launches tell."""
-        have = self.columns.get(KERNELS, set())
-        column = self.name_column()
-        if not {"start", "end", column} <= have:
-            return
+    def read_starts(
+        self, recording: Recording, columns: tuple[str, ...], shapes: dict[Any, LaunchShape]
+    ) -> None:
+        """Take when kernels began, by the *columns* that tell their *shapes*, and each for the first time.
+
+        Of a recording so short that its first launches tell.
+        """
         ((rows,),) = self.database.execute(f"SELECT count(*) FROM {KERNELS}")
-        if rows > _MOST_FIRSTS:
+        if rows > _MOST_WITH_STARTS:
             return
-        wanted = (column, "deviceId", "globalPid")
-        firsts = self.database.execute(
-            f"SELECT {self.listed(KERNELS, wanted)}, min(start) FROM {KERNELS} WHERE {_USABLE} "
-            "GROUP BY 1, 2, 3"
-        ).fetchall()
-        names = self.names(row[0] for row in firsts)
-        by_kernel = {
-            (self.gpu(number, process), names.get(name)): start
-            for name, number, process, start in firsts
-        }
-        for gpu, activities in recording.gpus.items():
-            for shape, runs in activities.kernels.items():
-                runs.first_start = by_kernel.get((gpu, shape.name))
+        wanted = self.listed(KERNELS, ("start", *columns))
+        starts = self.database.execute(
+            f"SELECT {wanted} FROM {KERNELS} WHERE {_USABLE} ORDER BY start"
+        )
+        firsts: dict[tuple[int, str], int] = {}
+        for start, *told in starts:
+            shape = shapes[tuple(told) if len(told) > 1 else told[0]]
+            runs = recording.gpus[shape.gpu].kernels[shape.kernel]
+            if len(runs.starts) <= MOST_STARTS:
+                runs.starts.append(start)
+                runs.first_start = firsts.setdefault((shape.gpu, shape.kernel.name), start)
 
     def read_longest_starts(self, recording: Recording) -> None:
         """Take the first starts of the kernel that takes the longest on each GPU: they tell a pace."""
@@ -558,6 +558,7 @@ class _Export:
                 repeated.add(name, thread, start, end)
         for number, (start, end) in enumerate(repeated.steps(), 1):
             recording.ranges.add(number, start, end)
+        recording.range_name = repeated.name
 
     def read_host_calls(self, recording: Recording) -> None:
         """Add the long calls of MPI, and of the system where no range says what they are for."""
