@@ -158,6 +158,12 @@ def library_of(name: str) -> Library | None:
     return next(library for names, library in _LIBRARIES if re.search(names, own))
 
 
+def is_of_pytorch(name: str) -> bool:
+    """Return whether a kernel's *name* is that of one of PyTorch's own."""
+    library = library_of(name)
+    return library is not None and library.name == "PyTorch"
+
+
 def in_single_precision(name: str) -> bool:
     """Return whether a kernel's name is that of an FP32 matrix kernel without tensor cores."""
     return bool(re.search(_SINGLE_PRECISION, name)) and not re.search(_NOT_SINGLE, name)

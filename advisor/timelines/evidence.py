@@ -15,8 +15,8 @@ from gpuadvise.advisor.facts.library_kernels import (
     is_elementwise,
     is_fused_attention,
     is_library_product,
+    is_of_pytorch,
     is_softmax,
-    library_of,
     loads_single_halves,
 )
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, IdleCause, TracedProduct, TracedRun
@@ -185,7 +185,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
     # What the host does for long behind a wait is no copy's.
     after_waits_ns = timeline.idle_after_waits_ns - timeline.host_after_waits_ns
     elementwise, fused = _elementwise_seconds(timeline)
-    values = [copies for copies in timeline.copies if _is_value(copies)]
+    values = [copies for copies in timeline.steady_copies if _is_value(copies)]
     waits = timeline.synchronizations
     values_read = sum(copies.calls for copies in values)
     return TracedRun(
@@ -204,6 +204,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         calls_pytorch=_calls_pytorch(timeline),
         lost_launches=timeline.launches.lost,
         sampled=timeline.is_sample,
+        steps=timeline.steps_again,
         start_cause=_start_cause(timeline),
         before_cause=_before(timeline),
         exposed_communication_seconds=account.communication_ns / _NS,
@@ -263,9 +264,8 @@ def _launch_idle_ns(timeline: Timeline, host_ns: int) -> int:
 
 def _calls_pytorch(timeline: Timeline) -> bool:
     """Return whether PyTorch recorded the run, or kernels of it ran."""
-    libraries = (library_of(kernel.shape.name) for kernel in timeline.kernels)
     return timeline.recorder is Recorder.PYTORCH or any(
-        library is not None and library.name == "PyTorch" for library in libraries
+        is_of_pytorch(kernel.shape.name) for kernel in timeline.kernels
     )
 
 
@@ -338,7 +338,7 @@ def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
     long = timeline.long_host_gaps
     pages = sum(
         copies.calls
-        for copies in timeline.copies
+        for copies in timeline.steady_copies
         if copies.managed and copies.kind.path is CopyPath.D2H
     )
     if not pages or not long.gaps:
@@ -363,7 +363,7 @@ def _median_kernel_ns(timeline: Timeline) -> int:
 
 def _copies_share(timeline: Timeline) -> float:
     """Return the share of copies among all that was queued."""
-    copies = sum(copies.calls for copies in timeline.copies if not copies.managed)
+    copies = sum(copies.calls for copies in timeline.steady_copies if not copies.managed)
     total = copies + timeline.launches.kernels
     return copies / total if total else 0.0
 
@@ -371,7 +371,9 @@ def _copies_share(timeline: Timeline) -> float:
 def _waits_share(timeline: Timeline) -> float:
     """Return the share of copies, for which each has a wait of its own, among all that is waited for."""
     waits = sum(call.calls for call in timeline.synchronizations)
-    blocking = sum(copies.calls for copies in timeline.copies if copies.kind.asynchronous is False)
+    blocking = sum(
+        copies.calls for copies in timeline.steady_copies if copies.kind.asynchronous is False
+    )
     total = waits + blocking
     return min(1.0, (_waits_for_copies(timeline) + blocking) / total) if total else 0.0
 
@@ -472,7 +474,7 @@ def _waits_for_copies(timeline: Timeline) -> int:
     """
     copied = sum(
         copies.calls
-        for copies in timeline.copies
+        for copies in timeline.steady_copies
         if copies.pageable and copies.kind.path is CopyPath.H2D
     )
     streams = sum(call.calls for call in timeline.synchronizations if "Stream" in call.name)
@@ -482,7 +484,9 @@ def _waits_for_copies(timeline: Timeline) -> int:
 def _migration_ns(timeline: Timeline, link: LinkModel) -> int:
     """Return what kernels and migrations to the GPU took beyond the time on the link, as far as faults explain it."""
     inward = [
-        copies for copies in timeline.copies if copies.managed and copies.kind.path is CopyPath.H2D
+        copies
+        for copies in timeline.steady_copies
+        if copies.managed and copies.kind.path is CopyPath.H2D
     ]
     if not inward:
         return 0
@@ -546,9 +550,9 @@ def _least_seconds(product: TracedProduct, device: Device | None) -> float:
 def traced_transfers(timeline: Timeline, run: TracedRun) -> tuple[Transfer, ...]:
     """Return the copies over the link that take, with the idle time around them, 2 % or more."""
     transfers = []
-    count = sum(copies.calls for copies in timeline.copies) or 1
-    shared = sum(copies.total_ns for copies in timeline.copies) > _SHARED * timeline.copy_ns
-    for copies in timeline.copies:
+    count = sum(copies.calls for copies in timeline.steady_copies) or 1
+    shared = sum(copies.total_ns for copies in timeline.steady_copies) > _SHARED * timeline.copy_ns
+    for copies in timeline.steady_copies:
         direction = {CopyPath.H2D: Direction.H2D, CopyPath.D2H: Direction.D2H}.get(copies.kind.path)
         if direction is None or copies.managed or not copies.bytes:
             continue
@@ -586,7 +590,7 @@ def _exposed_seconds(timeline: Timeline, link: LinkModel) -> float:
     ways = [
         sum(
             least_ns(copies, link) or 0
-            for copies in timeline.copies
+            for copies in timeline.steady_copies
             if copies.kind.path is path and not copies.managed
         )
         for path in (CopyPath.H2D, CopyPath.D2H)
@@ -601,7 +605,7 @@ def traced_pipeline(timeline: Timeline, link: LinkModel) -> Pipeline | None:
         return None
     work, model = staging.work, staging.link
     large = max(work.h2d_bytes, work.d2h_bytes)
-    if latency_share(large, link) > 0.5 or any(copies.managed for copies in timeline.copies):
+    if latency_share(large, link) > 0.5 or any(copies.managed for copies in timeline.steady_copies):
         return None
     if staging.copy_seconds < WORTH_SAYING * timeline.span_seconds:
         return None
@@ -634,7 +638,9 @@ def _managed(timeline: Timeline) -> Managed | None:
     from gpuadvise.advisor.facts.application import Managed
 
     inward = [
-        copies for copies in timeline.copies if copies.managed and copies.kind.path is CopyPath.H2D
+        copies
+        for copies in timeline.steady_copies
+        if copies.managed and copies.kind.path is CopyPath.H2D
     ]
     if not inward:
         return None
@@ -655,7 +661,7 @@ def _taken_back(timeline: Timeline) -> tuple[int, float]:
     """Return the bytes that the host fetched back by page faults, where those cost something, and what at most."""
     back = [
         copies
-        for copies in timeline.copies
+        for copies in timeline.steady_copies
         if copies.managed
         and copies.kind.path is CopyPath.D2H
         and copies.median_bytes < _PREFETCHED_BYTES
@@ -696,9 +702,7 @@ def kernel_facts(kernels: Sequence[TracedKernel], timeline: Timeline, run: Trace
             kernel=shape.name,
             device=timeline.device,
             launch=_launch(kernel),
-            run_share=run.share_of_recording(_total_ns(kernels) / _NS)
-            if timeline.span_ns
-            else None,
+            run_share=run.lasting_share(_total_ns(kernels) / _NS) if timeline.span_ns else None,
             brief_run=run.too_short,
             concurrent=kernel.streams > 1 and _ran_beside_others(timeline),
             stack_bytes=shape.local_memory or None,

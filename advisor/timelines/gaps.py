@@ -21,6 +21,7 @@ from gpuadvise.advisor.timelines.start_up import (
     HeldUp,
     LongerThan,
     UpTo,
+    comes_promptly,
     compiles,
     first_calls,
     first_calls_of_operators,
@@ -169,6 +170,7 @@ def idleness(
     launch_overhead_ns: int = 0,
     first_steps_end_ns: int | None = None,
     compiled: Iterable[KernelRuns] = (),
+    loads_on_demand: bool = False,
 ) -> Idleness:
     """Return the gaps in *busy*, the cover of a GPU's work, and the causes of each nanosecond.
 
@@ -176,7 +178,7 @@ def idleness(
     of a long one the host's own work, unless memory was freed as it began, or the host had waited
     until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
     What *kernels* ran for the first time, which of them were *compiled* at a first call, and which
-    *copies* follow, tells first calls; until *first_steps_end_ns* all that no loader is asked for is
+    *copies* follow, tells first calls, and so does a framework that *loads_on_demand* what it calls; until *first_steps_end_ns* all that no loader is asked for is
     the program's start, None where no step takes longer than others.
     Raises BadInput where nothing was busy.
     """
@@ -199,6 +201,8 @@ def idleness(
     loads = recording.recorder is Recorder.NSIGHT_SYSTEMS
     firsts = first_runs(ran.kernels) if loads else ()
     once |= _set_up(longest, culprits, recording.library_starts, firsts)
+    if loads and loads_on_demand:
+        once |= _first_uses(longest, culprits, ran.kernels)
     for at in once:
         longest[at] = sums.started(longest[at])
     sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)
@@ -341,6 +345,23 @@ def _set_up(
             bisect_left(libraries, gap.start) < bisect_left(libraries, gap.start + gap.length // 2)
             or (GapCause.MODULE_LOAD in gap.parts and gap.end in new)
         )
+    }
+
+
+def _first_uses(
+    longest: Sequence[_LongGap], culprits: Sequence[Culprit | None], kernels: Iterable[KernelRuns]
+) -> set[int]:
+    """Return which of the *longest* gaps end as a kernel runs for the first time that comes promptly later on."""
+    lengths = {gap.end: gap.length for gap in longest}
+    starts = {runs.starts[0]: runs.starts for runs in kernels if runs.starts[1:]}
+    return {
+        at
+        for at, (gap, culprit) in enumerate(zip(longest, culprits, strict=True))
+        if gap.cause is GapCause.HOST_WORK
+        and gap.end in starts
+        and gap.length <= LONGEST_SET_UP_NS
+        and _asks_no_loader(culprit)
+        and comes_promptly(starts[gap.end], gap.end + 1, gap.length, lengths)
     }
 
 

@@ -259,7 +259,7 @@ def _between_gpus(run: TracedRun) -> Iterator[_Part]:
 
 def _by_gpu(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     """Yield the work of the GPU: copies, and kernels as one or as many."""
-    exposed = timeline.account.copies_ns / _NS
+    exposed = timeline.exposed_copies_ns / _NS
     if _mostly_pageable(timeline):
         staged = 0.0 if run.sampled else run.copy_idle_seconds
         yield RunLimiter.PAGEABLE_COPIES, exposed + staged, None
@@ -283,8 +283,8 @@ def _by_gpu(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
 
 def _mostly_pageable(timeline: Timeline) -> bool:
     """Return whether most of the copies' time is from or to pageable memory."""
-    pageable = sum(copies.seconds for copies in timeline.copies if copies.pageable)
-    return 2 * pageable > sum(copies.seconds for copies in timeline.copies)
+    pageable = sum(copies.seconds for copies in timeline.steady_copies if copies.pageable)
+    return 2 * pageable > sum(copies.seconds for copies in timeline.steady_copies)
 
 
 def _has_few_blocks(timeline: Timeline, name: str) -> bool:

@@ -87,7 +87,11 @@ def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
 
 
 def _of(timeline: Timeline, path: CopyPath) -> list[TracedCopies]:
-    return [copies for copies in timeline.copies if copies.kind.path is path and not copies.managed]
+    return [
+        copies
+        for copies in timeline.steady_copies
+        if copies.kind.path is path and not copies.managed
+    ]
 
 
 def _passes(way: list[TracedCopies]) -> int:

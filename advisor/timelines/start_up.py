@@ -46,6 +46,12 @@ _TIMES_LATER = 10
 # A first step is the start where it takes so much longer than those that follow: contexts, handles of
 # libraries and the loading of code take tens of milliseconds each.
 _LEAST_OF_A_STEP_NS = 50_000_000
+# So does one in which the GPU is idle for so many times as long as in later ones: what comes again shows there.
+_TIMES_LATER_IDLE, _LEAST_IDLE_NS = 5, 1_000_000
+# More steps than the first, and one in which a code path is new, are slow for what they do.
+_MOST_FIRST_STEPS = 2
+# What computes so many times as much, and repeats nothing, is no first step of what follows.
+_LIKE_STEPS = 2
 # A launch reaches the GPU within this time of the call that made it.
 _REACHES_GPU_NS = 50_000
 # Of an operator's last launch the kernel begins before that of the next operator could.
@@ -149,6 +155,29 @@ def first_steps_end(bounds: Sequence[int]) -> int | None:
     return bounds[over] if over else None
 
 
+def held_up_steps_end(
+    bounds: Sequence[int], idle: Sequence[int], computed: Sequence[int]
+) -> int | None:
+    """Return when the first steps are over in which the GPU was *idle* for far longer than in later ones.
+
+    They *computed* what the others do, in nanoseconds. None where there is none such.
+    """
+    over = 0
+    while over < len(idle) // 2 and _waits_longer(idle[over], idle[over + 1 :]):
+        over += 1
+    if not over or over > _MOST_FIRST_STEPS:
+        return None
+    usual = median_low(computed[over:])
+    return bounds[over] if max(computed[:over]) <= _LIKE_STEPS * usual else None
+
+
+def _waits_longer(idle: int, later: Sequence[int]) -> bool:
+    """Return whether the GPU was *idle* far longer than in *later* steps, but for one of several."""
+    ascending = sorted(later)
+    most = ascending[-2 if len(ascending) >= _SEVERAL else -1]
+    return idle >= max(_TIMES_LATER_IDLE * most, median_low(later) + _LEAST_IDLE_NS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldUp:
     """A gap from *start_ns* to *end_ns* that the host spent in a call of *operator*.
@@ -186,7 +215,7 @@ def first_calls_of_operators(
     for at, gap in enumerate(gaps):
         until = max(gap.until_ns, gap.end_ns) + _REACHES_GPU_NS
         launched = begins[bisect_left(firsts, gap.since_ns) : bisect_left(firsts, until)]
-        if any(_comes_promptly(starts, until, gap.length_ns, long_gaps) for starts in launched):
+        if any(comes_promptly(starts, until, gap.length_ns, long_gaps) for starts in launched):
             first.add(at)
         elif all(starts[-1] < until for starts in launched) and _is_no_work(gap, firsts):
             first.add(at)  # of one pass alone, in which nothing comes again
@@ -221,7 +250,7 @@ def _is_no_work(gap: HeldUp, firsts: Sequence[int]) -> bool:
     return at < len(firsts) and firsts[at] <= gap.until_ns + _BEFORE_THE_NEXT_NS
 
 
-def _comes_promptly(
+def comes_promptly(
     starts: Sequence[int], since: int, length_ns: int, long_gaps: Mapping[int, int]
 ) -> bool:
     """Return whether a kernel that ran at *starts* runs again after *since*, mostly behind no gap like *length_ns*."""

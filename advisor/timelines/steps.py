@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.timelines.phases import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from gpuadvise.advisor.timelines.activities import Activities
+    from gpuadvise.advisor.timelines.activities import Activities, Recording
     from gpuadvise.advisor.timelines.intervals import Blocks
     from gpuadvise.advisor.timelines.phases import PhasePart
 
+# Behind whatever is recorded.
+_NEVER = 2**62
 # Fewer tell no typical one.
 FEWEST = 3
 _MOST = 10_000
@@ -73,12 +75,23 @@ class StepTimes:
         return [start for start, _ in times] + [max(end for _, end in times)] if times else []
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepMarks:
+    """Where the steps of a recording begin, and where the last ends: of its clock."""
+
+    bounds: Sequence[int]
+    numbers: Sequence[int]
+    source: StepSource
+    name: str | None = None  # of the range that marks them
+
+
 class RepeatedRanges:
     """Ranges that a program names, by name and thread; numbers in a name tell no other name."""
 
     def __init__(self) -> None:
         self._ranges: dict[tuple[str, int], list[tuple[int, int]]] = {}
         self._kept = 0
+        self.name: str | None = None  # of those that look most like steps, numbers in it as #
 
     def add(self, name: str, thread: int, start: int, end: int) -> None:
         """Add one range."""
@@ -96,12 +109,12 @@ class RepeatedRanges:
         """Return the ranges that look most like steps: one after the other, for the longest time."""
         best: list[tuple[int, int]] = []
         taken = 0
-        for ranges in self._ranges.values():
+        for (name, _), ranges in self._ranges.items():
             total = sum(end - start for start, end in ranges)
             ordered = sorted(ranges)
             apart = all(first[1] <= second[0] for first, second in pairwise(ordered))
             if len(ordered) >= FEWEST and apart and total > taken:
-                best, taken = ordered, total
+                best, taken, self.name = ordered, total, name
         return best
 
 
@@ -153,6 +166,7 @@ class Steps:
 
     source: StepSource
     steps: tuple[Step, ...]
+    name: str | None = None  # of the range that marks them
 
     @property
     def median_ns(self) -> int:
@@ -209,24 +223,51 @@ class StepCovers:
     busy: Blocks
 
 
-def steps_between(
-    bounds: Sequence[int],
-    numbers: Sequence[int],
-    source: StepSource,
-    covers: StepCovers,
-    start_ns: int,
-) -> Steps | None:
-    """Return the steps that begin at *bounds*, the last of which is the end; None for too few."""
+def marked_steps(
+    recording: Recording, activities: Activities, computing: Blocks, busy: Blocks
+) -> StepMarks | None:
+    """Return the steps that the recorder or the program marks, two or more of them; None where they do not.
+
+    Of a range most of what was computed since it first began is in it: parts of a layer are no steps.
+    """
+    for times in (activities.steps, recording.steps):
+        if len(times) > 1:
+            bounds = times.bounds
+            # Marks end before the work that was queued last, or, on the GPU's side, on another stream.
+            bounds[-1] = max(bounds[-1], _span(busy)[1])
+            return StepMarks(bounds=bounds, numbers=times.numbers, source=StepSource.PROFILER)
+    ranges = recording.ranges
+    if len(ranges) < FEWEST:
+        return None
+    bounds = ranges.bounds
+    usual = median_low([later - earlier for earlier, later in pairwise(bounds)])
+    bounds[-1] = max(bounds[-1], bounds[-2] + usual)
+    computed = covered_between(computing, [*bounds, _NEVER])
+    if 2 * computed[-1] > sum(computed) or _are_layers(bounds[:-1], activities):
+        return None
+    return StepMarks(
+        bounds=bounds,
+        numbers=ranges.numbers,
+        source=StepSource.RANGES,
+        name=recording.range_name,
+    )
+
+
+def steps_between(marks: StepMarks, covers: StepCovers, start_ns: int) -> Steps | None:
+    """Return the steps of *marks*; None for too few."""
+    bounds = marks.bounds
     if len(bounds) <= FEWEST:
         return None
     computing, kernels, busy = (
-        _covered(blocks, bounds) for blocks in (covers.computing, covers.kernels, covers.busy)
+        covered_between(blocks, bounds)
+        for blocks in (covers.computing, covers.kernels, covers.busy)
     )
     return Steps(
-        source=source,
+        source=marks.source,
+        name=marks.name,
         steps=tuple(
             Step(
-                number=numbers[at],
+                number=marks.numbers[at],
                 start_ns=begin - start_ns,
                 length_ns=end - begin,
                 computing_ns=computing[at],
@@ -279,7 +320,7 @@ def with_phases(
     )
 
 
-def _covered(blocks: Blocks, bounds: Sequence[int]) -> list[int]:
+def covered_between(blocks: Blocks, bounds: Sequence[int]) -> list[int]:
     """Return the nanoseconds that a cover has between each two of *bounds*."""
     until = [0] * len(bounds)
     before, at = 0, 0
@@ -297,8 +338,39 @@ def _covered(blocks: Blocks, bounds: Sequence[int]) -> list[int]:
     return [later - earlier for earlier, later in pairwise(until)]
 
 
-def starts_of_a_kernel(activities: Activities) -> list[int]:
-    """Return the starts of a kernel that each step runs once; empty where kernels tell no steps.
+def steps_by_a_kernel(activities: Activities) -> StepMarks | None:
+    """Return the steps from one run of a kernel to the next that each step runs once; None where none tells them."""
+    for marks in _once_in_each(activities, FEWEST + 1):
+        lengths = [later - earlier for earlier, later in pairwise(marks)]
+        if _alike(lengths) or _alike(lengths[1:]):  # the first may be the program's start
+            return StepMarks(
+                bounds=marks, numbers=range(1, len(marks) + 1), source=StepSource.KERNELS
+            )
+    return None
+
+
+def unmarked_steps(activities: Activities, busy: Blocks) -> list[int]:
+    """Return the begins of steps that kernels tell, and the end of the last: all in which the GPU was *busy*.
+
+    The first may take as long as it likes; empty where the others are not alike.
+    """
+    for marks in _once_in_each(activities, FEWEST):
+        begin, end = _span(busy)
+        bounds = [begin, *marks[1:], end]
+        if _alike([later - earlier for earlier, later in pairwise(bounds[1:])]):
+            return bounds
+    return []
+
+
+def _span(busy: Blocks) -> tuple[int, int]:
+    begin, end = None, 0
+    for block in busy.blocks():
+        begin, end = block.starts[0] if begin is None else begin, block.ends[-1]
+    return begin or 0, end
+
+
+def _once_in_each(activities: Activities, fewest: int) -> Iterator[list[int]]:
+    """Yield the starts of kernels that would come once in each of *fewest* steps or more.
 
     Layers of a pass come again as steps do: what begins and ends each pass is much rarer than they are.
     """
@@ -309,7 +381,7 @@ def starts_of_a_kernel(activities: Activities) -> list[int]:
             times[summary.count] = times.get(summary.count, 0) + summary.total
     total = sum(times.values())
     for count in sorted(times, key=lambda count: -times[count]):
-        if not FEWEST < count <= MOST_STARTS:
+        if not fewest <= count <= MOST_STARTS:
             continue
         regular = sum(time for other, time in times.items() if other % count == 0)
         if regular < _REGULAR * total:
@@ -318,14 +390,8 @@ def starts_of_a_kernel(activities: Activities) -> list[int]:
             sorted(runs.starts) for runs in activities.kernels.values() if len(runs.starts) == count
         ]
         marks = min(once, default=[])
-        if (
-            len(activities.kernels) > 1
-            and marks
-            and _alike([later - earlier for earlier, later in pairwise(marks)])
-            and not _are_layers(marks, activities)
-        ):
-            return marks
-    return []
+        if len(activities.kernels) > 1 and marks and not _are_layers(marks, activities):
+            yield marks
 
 
 def _are_layers(marks: Sequence[int], activities: Activities) -> bool:

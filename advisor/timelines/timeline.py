@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.library_kernels import (
     is_compiled_at_first_call,
     is_fused_attention,
+    is_of_pytorch,
     is_softmax,
 )
 from gpuadvise.advisor.occupancy.grid import waves
@@ -30,17 +32,20 @@ from gpuadvise.advisor.timelines.activities import (
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import idleness
-from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, Intervals, common, length
+from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
 from gpuadvise.advisor.timelines.pace import frame_period_ns
 from gpuadvise.advisor.timelines.phases import launched_work
-from gpuadvise.advisor.timelines.start_up import first_steps_end
+from gpuadvise.advisor.timelines.start_up import first_steps_end, held_up_steps_end
 from gpuadvise.advisor.timelines.steps import (
     FEWEST,
     StepCovers,
-    StepSource,
-    starts_of_a_kernel,
+    covered_between,
+    marked_steps,
+    median_low,
     steps_between,
+    steps_by_a_kernel,
+    unmarked_steps,
     with_phases,
 )
 
@@ -65,9 +70,11 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.gaps import Gap, Idleness, IdleTime
     from gpuadvise.advisor.timelines.intervals import Interval
     from gpuadvise.advisor.timelines.phases import GraphReplays, Inference, LaunchedWork
-    from gpuadvise.advisor.timelines.steps import Steps
+    from gpuadvise.advisor.timelines.steps import StepMarks, Steps
 
 _NS = 1e9
+# What comes before the first step, and is as long as so many, is no part of it.
+_SET_UP_STEPS = 2
 # Kernels of so many launches are in a recording: some run before it begins, or behind its end.
 _NEARLY_ALL = 0.1
 
@@ -108,6 +115,23 @@ class TracedKernel:
         return self.median_ns / _NS
 
 
+class FirstCopies(NamedTuple):
+    """Copies of one kind in first steps that are the program's start, and before these."""
+
+    calls: int = 0
+    total_ns: int = 0
+    bytes: int = 0
+
+
+class FirstSteps(NamedTuple):
+    """What a GPU did in first steps that are the program's start, and before these, in nanoseconds."""
+
+    end_ns: int = 0  # from the span's begin
+    busy_ns: int = 0
+    computing_ns: int = 0
+    copies_ns: int = 0  # and memsets, beside no kernel
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedCopies:
     """Every copy of one kind: nanoseconds, bytes, and how many streams they were on."""
@@ -119,6 +143,23 @@ class TracedCopies:
     median_bytes: int
     largest_bytes: int
     streams: int
+    at_start: FirstCopies = field(default_factory=FirstCopies)
+
+    @property
+    def steady(self) -> TracedCopies | None:
+        """The copies behind the program's start; None where all of them belong to it."""
+        start = self.at_start
+        if not start.calls:
+            return self
+        if start.calls >= self.calls:
+            return None
+        return replace(
+            self,
+            calls=self.calls - start.calls,
+            total_ns=self.total_ns - start.total_ns,
+            bytes=self.bytes - start.bytes,
+            at_start=FirstCopies(),
+        )
 
     @property
     def seconds(self) -> float:
@@ -229,7 +270,7 @@ class Timeline:
     inference: Inference | None = None  # None: no shapes tell it
     frame_period_ns: int | None = None  # where a clock paces the work; None: none does
     is_sample: bool = False  # of the events, so that idle time is not known
-    first_steps_ns: int = 0  # of busy, in first steps that take many times as long as later ones
+    first_steps: FirstSteps = field(default_factory=FirstSteps)
 
     @property
     def steady_ns(self) -> int:
@@ -237,9 +278,31 @@ class Timeline:
         return self.account.steady_ns - self.first_steps_ns
 
     @property
+    def first_steps_ns(self) -> int:
+        """Time of busy in first steps that are the program's start, and before these."""
+        return self.first_steps.busy_ns
+
+    @property
     def computing_ns(self) -> int:
         """Time of the account's computing behind the first steps."""
-        return max(0, self.account.computing_ns - self.first_steps_ns)
+        return self.account.computing_ns - self.first_steps.computing_ns
+
+    @property
+    def steps_again(self) -> int:
+        """How many steps begin behind the program's start; 0 for one, which does not come again."""
+        steps = self.steps.steps if self.steps else ()
+        again = sum(step.start_ns >= self.first_steps.end_ns for step in steps)
+        return again if again > 1 else 0
+
+    @property
+    def exposed_copies_ns(self) -> int:
+        """Time of the account's copies behind the first steps."""
+        return max(0, self.account.copies_ns - self.first_steps.copies_ns)
+
+    @property
+    def steady_copies(self) -> tuple[TracedCopies, ...]:
+        """The copies behind the program's start."""
+        return tuple(steady for copies in self.copies if (steady := copies.steady) is not None)
 
     @property
     def idle(self) -> tuple[IdleTime, ...]:
@@ -337,7 +400,8 @@ def _timeline(
     computing, copies = Cover([activities.kernel_times]), Cover([activities.copy_times])
     kernels = Cover([activities.kernel_times, activities.communication_times])
     busy = Cover(activities.times)
-    first_steps_end_ns = _first_steps_end(recording, activities)
+    marks = marked_steps(recording, activities, computing, busy)
+    first_steps_end_ns = _first_steps_end(marks, activities, computing, busy)
     idle = _idleness(recording, activities, busy, copies, first_steps_end_ns)
     work_ns = _work(activities, kernels, copies, idle)
     account = _account(activities, work_ns, idle)
@@ -355,7 +419,7 @@ def _timeline(
         overlapped_copy_ns=work_ns.copies_beside_kernels,
         memset_ns=length(Cover([activities.memset_times])),
         kernels=shapes,
-        copies=_copies(activities),
+        copies=_copies(activities, first_steps_end_ns),
         calls=_since_start(recording, calls, idle),
         gaps=idle.longest,
         account=account,
@@ -371,6 +435,7 @@ def _timeline(
         steps=_steps(
             recording,
             activities,
+            marks,
             StepCovers(computing=computing, kernels=kernels, busy=busy),
             idle,
             work,
@@ -383,7 +448,7 @@ def _timeline(
         communication=communication_of(activities),
         multiprocessors=activities.multiprocessor_count,
         outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
-        first_steps_ns=_busy_until(busy, first_steps_end_ns, idle),
+        first_steps=_first_steps(computing, kernels, busy, idle.start_ns, first_steps_end_ns),
         lanes=_lanes(recording, kernels, copies, idle),
     )
 
@@ -405,6 +470,7 @@ def _idleness(
         launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
         first_steps_end_ns=first_steps_end_ns,
         compiled=[runs for shape, runs in kernels.items() if is_compiled_at_first_call(shape.name)],
+        loads_on_demand=any(is_of_pytorch(shape.name) for shape in kernels),
     )
 
 
@@ -463,12 +529,17 @@ def _account(activities: Activities, work: _Work, idle: Idleness) -> Account:
     )
 
 
-def _busy_until(busy: Cover, end_ns: int | None, idle: Idleness) -> int:
-    """Return how long the GPU was busy before *end_ns*; 0 for None."""
-    if end_ns is None or end_ns <= idle.start_ns:
-        return 0
-    inside = Intervals([idle.start_ns], [end_ns])
-    return sum(common(block, inside).length() for block in busy.blocks())
+def _first_steps(
+    computing: Cover, kernels: Cover, busy: Cover, start_ns: int, end_ns: int | None
+) -> FirstSteps:
+    """Return what the GPU did from *start_ns* to *end_ns*; nothing for None."""
+    if end_ns is None or end_ns <= start_ns:
+        return FirstSteps()
+    window = (start_ns, end_ns)
+    computing_ns, kernel_ns, busy_ns = (
+        covered_between(cover, window)[0] for cover in (computing, kernels, busy)
+    )
+    return FirstSteps(end_ns - start_ns, busy_ns, computing_ns, busy_ns - kernel_ns)
 
 
 def _outside(recording: Recording, gpu: int, span: Interval, *, several_gpus: bool) -> Outside:
@@ -488,12 +559,16 @@ def _outside(recording: Recording, gpu: int, span: Interval, *, several_gpus: bo
 def _steps(
     recording: Recording,
     activities: Activities,
+    marks: StepMarks | None,
     covers: StepCovers,
     idle: Idleness,
     work: LaunchedWork,
 ) -> Steps | None:
     """Return the steps, each with the phases that the recording tells."""
-    steps = _marked_steps(recording, activities, covers, idle)
+    if marks is None and not len(recording.steps) and not len(activities.steps):
+        marks = steps_by_a_kernel(activities)
+    # Those that the recorder marked may be too few.
+    steps = steps_between(marks, covers, idle.start_ns) if marks is not None else None
     if steps is None:
         return None
     waits = [
@@ -504,33 +579,55 @@ def _steps(
     return with_phases(steps, work.parts, waits, idle.start_ns)
 
 
-def _first_steps_end(recording: Recording, activities: Activities) -> int | None:
-    """Return when steps are over that take many times as long as the later ones; two tell it, too."""
-    for times in (activities.steps, recording.steps, recording.ranges):
-        if len(times) > 1:
-            return first_steps_end(times.bounds)
-    return None
+def _first_steps_end(
+    marks: StepMarks | None, activities: Activities, computing: Cover, busy: Cover
+) -> int | None:
+    """Return when steps are over that are the program's start, or else what comes before the first.
+
+    Two steps that are marked tell it, of others three.
+    """
+    if marks is None:
+        return _held_up_until(unmarked_steps(activities, busy), computing, busy)
+    return (
+        first_steps_end(marks.bounds)
+        or _held_up_until(marks.bounds, computing, busy)
+        or _set_up_end(marks.bounds, computing, busy)
+    )
 
 
-def _marked_steps(
-    recording: Recording, activities: Activities, covers: StepCovers, idle: Idleness
-) -> Steps | None:
-    """Return the steps by the marks of the recorder, else by a kernel that comes once in each."""
-    for times, source in (
-        (activities.steps, StepSource.PROFILER),
-        (recording.steps, StepSource.PROFILER),
-        (recording.ranges, StepSource.RANGES),
-    ):
-        bounds = times.bounds
-        if len(bounds) > FEWEST:
-            # Of the host's marks the last one ends before the work that it queued.
-            bounds[-1] = max(bounds[-1], idle.end_ns)
-            return steps_between(bounds, times.numbers, source, covers, idle.start_ns)
-    if len(recording.steps) or len(activities.steps):
-        return None  # the recorder marked them, and they are too few
-    marks = starts_of_a_kernel(activities)
-    numbers = range(1, len(marks) + 1)
-    return steps_between(marks, numbers, StepSource.KERNELS, covers, idle.start_ns)
+def _held_up_until(bounds: Sequence[int], computing: Cover, busy: Cover) -> int | None:
+    """Return when the first of steps are over in which the GPU waits for what the host does once."""
+    if not bounds:
+        return None
+    worked = covered_between(busy, bounds)
+    lengths = [later - earlier for earlier, later in pairwise(bounds)]
+    idle = list(map(int.__sub__, lengths, worked))
+    return held_up_steps_end(bounds, idle, covered_between(computing, bounds))
+
+
+def _set_up_end(bounds: Sequence[int], computing: Cover, busy: Cover) -> int | None:
+    """Return when the first of marked steps gave the GPU work, where what it did before is no step's.
+
+    As the upload of weights: it took as long as two steps, and computed for no longer than in one. None
+    where steps are too few to tell.
+    """
+    if len(bounds) <= FEWEST:
+        return None
+    first = next(busy.blocks()).starts[0]
+    usual = median_low([later - earlier for earlier, later in pairwise(bounds)])
+    if bounds[0] - first < _SET_UP_STEPS * usual:
+        return None
+    before, *steps = covered_between(computing, [first, *bounds])
+    if before > median_low(steps):
+        return None
+    return next(
+        (
+            block.starts[at]
+            for block in busy.blocks()
+            if (at := bisect_left(block.starts, bounds[0])) < len(block)
+        ),
+        None,
+    )
 
 
 def _beside(kernels: Cover, copies: Cover) -> tuple[int, int]:
@@ -617,12 +714,12 @@ def _run_before(kernel: KernelRuns, end_ns: int | None) -> int:
     return durations.total if before == durations.count else before * durations.median
 
 
-def _copies(activities: Activities) -> tuple[TracedCopies, ...]:
-    copies = [_copy(kind, runs) for kind, runs in activities.copies.items()]
+def _copies(activities: Activities, first_steps_end_ns: int | None) -> tuple[TracedCopies, ...]:
+    copies = [_copy(kind, runs, first_steps_end_ns) for kind, runs in activities.copies.items()]
     return tuple(sorted(copies, key=lambda copy: -copy.total_ns))
 
 
-def _copy(kind: CopyRoute, copies: CopyRuns) -> TracedCopies:
+def _copy(kind: CopyRoute, copies: CopyRuns, first_steps_end_ns: int | None) -> TracedCopies:
     sizes = copies.sizes.summary()
     return TracedCopies(
         kind=kind,
@@ -632,6 +729,17 @@ def _copy(kind: CopyRoute, copies: CopyRuns) -> TracedCopies:
         median_bytes=sizes.median,
         largest_bytes=sizes.largest,
         streams=len(copies.streams),
+        at_start=_copied_before(copies, first_steps_end_ns),
+    )
+
+
+def _copied_before(copies: CopyRuns, end_ns: int | None) -> FirstCopies:
+    """Return the *copies* that began before *end_ns*, of those whose times are kept; none for None."""
+    if end_ns is None:
+        return FirstCopies()
+    early = [(duration, size) for start, duration, size in copies.first if start < end_ns]
+    return FirstCopies(
+        len(early), sum(duration for duration, _ in early), sum(size for _, size in early)
     )
 
 

@@ -179,7 +179,7 @@ def _savings(
 
 def _copying_changes(timeline: Timeline, named: set[Change]) -> Iterator[WhatIf]:
     """Yield what copies take beside no kernel, where much of the run is that and nothing *named* says so."""
-    exposed, steady = timeline.account.copies_ns, timeline.steady_ns
+    exposed, steady = timeline.exposed_copies_ns, timeline.steady_ns
     if named & _ABOUT_COPIES or exposed <= HOST_BOUND_IDLE * steady:
         return
     yield WhatIf(
@@ -266,12 +266,16 @@ def _pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
 def _round_trips(timeline: Timeline) -> int:
     """Return the time of copies beside no kernel, where data of like size travel to the GPU and back often."""
     to_gpu, back = (
-        [copies for copies in timeline.copies if copies.kind.path is path and not copies.managed]
+        [
+            copies
+            for copies in timeline.steady_copies
+            if copies.kind.path is path and not copies.managed
+        ]
         for path in (CopyPath.H2D, CopyPath.D2H)
     )
     often = min(sum(copies.calls for copies in way) for way in (to_gpu, back)) >= _OFTEN
     moved = [sum(copies.bytes for copies in way) for way in (to_gpu, back)]
-    exposed = timeline.account.copies_ns
+    exposed = timeline.exposed_copies_ns
     much = exposed >= HOST_BOUND_IDLE * timeline.steady_ns
     return exposed if often and much and min(moved) * _LIKE_SIZE >= max(moved) else 0
 

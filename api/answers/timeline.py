@@ -453,6 +453,8 @@ class TimelineSteps(Record):
 
     source: Literal["profiler", "ranges", "kernels"]
     """What tells them: the profiler's marks, a range of NVTX, or a kernel that comes once in each."""
+    range: str | None
+    """Name of that range, its numbers as ``#``."""
     count: Count
     """How many there are."""
     median_seconds: Annotated[NotNegative, SECONDS]

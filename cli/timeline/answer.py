@@ -236,6 +236,7 @@ def _steps(steps: Steps) -> dict[str, Any]:
     )
     return {
         "source": str(steps.source),
+        "range": steps.name,
         "count": len(steps.steps),
         **named_fields(steps, f"{seconds} slowest=slowest.number"),
         "slowest_for": part,

@@ -277,7 +277,12 @@ def _steps(steps: Steps) -> Table:
 
 def _slowest(steps: Steps) -> str:
     """Return how steps are told, how they spread, and why the slowest is."""
-    told = f"Steps {_SOURCES[steps.source]}; {show_seconds(steps.shortest_ns / 1e9)} to {show_seconds(steps.slowest.length_ns / 1e9)}"
+    marked = (
+        f"as the range {inert(steps.name)} of NVTX marks them"
+        if steps.name
+        else _SOURCES[steps.source]
+    )
+    told = f"Steps {marked}; {show_seconds(steps.shortest_ns / 1e9)} to {show_seconds(steps.slowest.length_ns / 1e9)}"
     part, beyond_ns = steps.slowest_for
     longer = steps.slowest.length_ns - steps.median_ns
     if longer < _SLOW_STEP * steps.median_ns:

@@ -14,6 +14,7 @@ from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.steps import (
     RepeatedRanges,
     StepCovers,
+    StepMarks,
     StepSource,
     StepTimes,
     steps_between,
@@ -139,7 +140,8 @@ def test_parts_of_steps_add_up(works: list[tuple[int, int]], lengths: list[int])
     covers = StepCovers(
         computing=Cover([compute]), kernels=Cover([compute, other]), busy=Cover([compute, other])
     )
-    steps = steps_between(bounds, range(len(lengths)), StepSource.RANGES, covers, 0)
+    marks = StepMarks(bounds=bounds, numbers=range(len(lengths)), source=StepSource.RANGES)
+    steps = steps_between(marks, covers, 0)
     assert steps is not None
     busy = {time for start, length in works for time in range(start, start + length)}
     for step, (begin, end) in zip(steps.steps, pairwise(bounds), strict=True):
