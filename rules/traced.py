@@ -137,7 +137,7 @@ def in_recording(outcome: Outcome, run: TracedRun) -> Outcome:
     if not isinstance(outcome, Advice) or outcome.gain is None or outcome.broken:
         return outcome
     saved = 1 - 1 / outcome.gain.upper_bound if outcome.gain.upper_bound > 0 else 0.0
-    share = run.share_of_recording(saved * run.span_seconds)
+    share = run.lasting_share(saved * run.span_seconds)
     if share < LOUD or (run.kernels and run.too_short):
         return replace(outcome, priority=Priority.LOW)
     return outcome

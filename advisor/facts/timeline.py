@@ -149,6 +149,7 @@ class TracedRun:
     calls_pytorch: bool | None = None  # None: not known
     lost_launches: int = 0  # of kernels that the recording does not hold
     sampled: bool = False  # most of its events were left out, so that idle time is not known
+    steps: int = 0  # that come again behind what is done once; 0: too few are known
     start_cause: IdleCause | None = None  # what took most of what is done once
     before_cause: IdleCause | None = None  # what the host did for most of the time before
     busy_seconds: float = 0.0
@@ -324,6 +325,15 @@ class TracedRun:
         """Return the share (0 to 1) of all that was recorded that *seconds* are."""
         whole = self.recorded_seconds
         return min(1.0, max(0.0, seconds / whole)) if whole > 0 else 0.0
+
+    def lasting_share(self, seconds: float) -> float:
+        """Return the share (0 to 1) that *seconds* are of a run that goes on for longer than its recording.
+
+        Of the span where steps are known to come again, for what is done once comes no more; else of all
+        that was recorded.
+        """
+        lasts = self.steps and not self.is_a_test
+        return self.share(seconds) if lasts else self.share_of_recording(seconds)
 
     @property
     def lost_to_waits(self) -> float:

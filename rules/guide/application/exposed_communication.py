@@ -91,7 +91,7 @@ def _of_one(run: TracedRun) -> Verdict:
             min(seconds, max(0.0, run.busy_seconds - exposed)),
             "communication, as far as the rest of the GPU's work could hide it",
         ),
-        priority=_priority(run.share_of_recording(seconds)),
+        priority=_priority(run.lasting_share(seconds)),
     )
 
 

@@ -70,7 +70,7 @@ def _in_frameworks(run: TracedRun) -> str:
 
 def _is_little(run: TracedRun, lost: float) -> bool:
     """Return whether what waits cost at most is little of all that was recorded."""
-    return run.share_of_recording(lost) < _WORTH_A_REPAIR
+    return run.lasting_share(lost) < _WORTH_A_REPAIR
 
 
 def _beside_host_work(run: TracedRun) -> float:

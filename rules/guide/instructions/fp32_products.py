@@ -122,7 +122,7 @@ def _priority(run: TracedRun, factor: float) -> Priority | None:
 
     Likewise where launches take the time: shorter kernels wait as long for the next.
     """
-    little = run.share_of_recording(_saved(run, factor)) < LOUD
+    little = run.lasting_share(_saved(run, factor)) < LOUD
     return Priority.LOW if little or run.launch_bound else None
 
 
