@@ -27,7 +27,8 @@ class CallKind(StrEnum):
     OTHER = "other"
 
 
-_QUEUEING = (CallKind.LAUNCH, CallKind.GRAPH_LAUNCH, CallKind.MEMSET, CallKind.OTHER)
+LAUNCHES = (CallKind.LAUNCH, CallKind.GRAPH_LAUNCH)
+_QUEUEING = (*LAUNCHES, CallKind.MEMSET, CallKind.OTHER)
 _KINDS = (
     (re.compile(r"GraphLaunch"), CallKind.GRAPH_LAUNCH),
     # A function of the host that a stream calls is no kernel.

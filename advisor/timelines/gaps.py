@@ -31,7 +31,7 @@ from gpuadvise.advisor.timelines.start_up import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.timelines.activities import KernelRuns, Recording
     from gpuadvise.advisor.timelines.host_events import Culprit
@@ -171,6 +171,7 @@ def idleness(
     first_steps_end_ns: int | None = None,
     compiled: Iterable[KernelRuns] = (),
     loads_on_demand: bool = False,
+    launched_ns: Callable[[Collection[int]], Mapping[int, int]] | None = None,
 ) -> Idleness:
     """Return the gaps in *busy*, the cover of a GPU's work, and the causes of each nanosecond.
 
@@ -178,7 +179,8 @@ def idleness(
     of a long one the host's own work, unless memory was freed as it began, or the host had waited
     until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
     What *kernels* ran for the first time, which of them were *compiled* at a first call, and which
-    *copies* follow, tells first calls, and so does a framework that *loads_on_demand* what it calls; until *first_steps_end_ns* all that no loader is asked for is
+    *copies* follow, tells first calls, and so does a framework that *loads_on_demand* what it calls;
+    *launched_ns* tells when the kernels were launched that began at given times; until *first_steps_end_ns* all that no loader is asked for is
     the program's start, None where no step takes longer than others.
     Raises BadInput where nothing was busy.
     """
@@ -205,6 +207,8 @@ def idleness(
         once |= _first_uses(longest, culprits, ran.kernels)
     for at in once:
         longest[at] = sums.started(longest[at])
+    if launched_ns is not None:
+        _give_to_queue(longest, sums, launched_ns)
     sums.finish(calls.handed_on, end - start, started_ns, kept=calls.keep_memory)
     return Idleness(
         start_ns=start,
@@ -321,6 +325,24 @@ def _compiled(
         and gap.cause is GapCause.HOST_WORK
         and _asks_no_loader(culprit)
     }
+
+
+def _give_to_queue(
+    longest: list[_LongGap],
+    sums: _Sums,
+    launched_ns: Callable[[Collection[int]], Mapping[int, int]],
+) -> None:
+    """Count as queued what is left of the *longest* gaps when the kernel was launched that ends them."""
+    places = {
+        gap.end: at
+        for at, gap in enumerate(longest)
+        if gap.cause is GapCause.HOST_WORK and gap.length >= LONG_NS
+    }
+    for end, launched in launched_ns(places).items():
+        gap = longest[places[end]]
+        queued = min(end - max(launched, gap.start), gap.parts[GapCause.HOST_WORK])
+        if queued >= LONG_NS:
+            longest[places[end]] = sums.queued(gap, queued)
 
 
 def _set_up(
@@ -586,6 +608,22 @@ class _Sums:
             self.after_waits_ns -= gap.length
             self.host_after_waits_ns -= gap.host_ns
         return gap._replace(cause=GapCause.START_UP)
+
+    def queued(self, gap: _LongGap, queued_ns: int) -> _LongGap:
+        """Return a *gap*, *queued_ns* of which were no work of the host, counted as that from now on: before `finish`."""
+        parts = {**gap.parts, GapCause.QUEUED: gap.parts.get(GapCause.QUEUED, 0) + queued_ns}
+        parts[GapCause.HOST_WORK] -= queued_ns
+        now = gap._replace(cause=_largest(parts), parts=parts, host_ns=_long_host_ns(parts))
+        moved = now.cause is not gap.cause
+        self._move(GapCause.HOST_WORK, -moved, -queued_ns)
+        self._move(GapCause.QUEUED, 0, queued_ns)
+        self._move(now.cause, moved, 0)
+        self.long_host[0] -= gap.host_ns > 0 and not now.host_ns
+        self.long_host[1] -= gap.host_ns - now.host_ns
+        if gap.after_wait:
+            self.after_waits_ns -= queued_ns
+            self.host_after_waits_ns -= gap.host_ns - now.host_ns
+        return now
 
     def finish(self, handed_on: int, span_ns: int, started_ns: int, *, kept: bool) -> None:
         """Take off what recording cost, and first allocations; *handed_on* calls gave the GPU work.

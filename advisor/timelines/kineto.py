@@ -31,12 +31,12 @@ from gpuadvise.advisor.timelines.activities import (
     Recorder,
     Recording,
 )
-from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.calls import LAUNCHES, CallKind
 from gpuadvise.advisor.timelines.collectives import collective_named, collective_of
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import MOST_MULTIPROCESSORS, traced_device
 from gpuadvise.advisor.timelines.host_events import EventKind
-from gpuadvise.advisor.timelines.kineto_rows import LAUNCHES, RepeatedEvents
+from gpuadvise.advisor.timelines.kineto_rows import RepeatedEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable

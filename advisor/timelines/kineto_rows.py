@@ -13,7 +13,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.activities import CallRuns, KernelRuns
-from gpuadvise.advisor.timelines.calls import CallKind
+from gpuadvise.advisor.timelines.calls import LAUNCHES, CallKind
 from gpuadvise.advisor.timelines.chrome import EMPTY
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _EVENT = re.compile(
     rb'("queued": \d++, "device": \d++, "context": \d++,\s*+"stream": \d++, |"cbid": \d++, |[^\n]*?)'
     rb'"correlation": (\d{1,18}+)([^\n]*+\n\s*+)\}\s*+\}'
 )
-LAUNCHES = (CallKind.LAUNCH, CallKind.GRAPH_LAUNCH)
 _MOST_TEXTS = 100_000
 # Texts that hardly ever come again cost more than they save.
 _TRIED = 20_000

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 # More optimizers' steps are not kept.
 _MOST_WINDOWS = 100_000
@@ -115,6 +115,31 @@ class LaunchLog:
                 yield block
             elif kept := [row for row in block if row[1] == gpu]:
                 yield kept
+
+    def launched_ns(self, gpu: int, begins: Collection[int]) -> dict[int, int]:
+        """Return when the calls came back that launched the kernels of *gpu* which began at *begins*.
+
+        Each later by what all launches take until the kernel begins: the clocks of a host and its GPU
+        may be apart. What is not known is left out.
+        """
+        if not begins:
+            return {}
+        launched: dict[int, int] = {}
+        least = None
+        launches = chain.from_iterable(self.launches())
+        launch = next(launches, None)
+        for number, _, start, _ in chain.from_iterable(self.kernels(gpu)):
+            while launch is not None and launch[0] < number:
+                launch = next(launches, None)
+            if launch is None:
+                break
+            if launch[0] != number:
+                continue
+            late = start - launch[2]
+            least = late if least is None else min(least, late)
+            if start in begins:
+                launched[start] = min(launched.get(start, launch[2]), launch[2])
+        return {start: end + max(0, least or 0) for start, end in launched.items()}
 
     def first_launched_ns(self, gpu: int) -> int | None:
         """Return when the call came back that launched the first kernel of *gpu*; None: it is not known."""

@@ -29,7 +29,7 @@ from gpuadvise.advisor.timelines.activities import (
     Recorder,
     Recording,
 )
-from gpuadvise.advisor.timelines.calls import CallKind, blocks_host, call_kind, plain_name
+from gpuadvise.advisor.timelines.calls import LAUNCHES, CallKind, blocks_host, call_kind, plain_name
 from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import named_device, traced_device
 from gpuadvise.advisor.timelines.host_events import LEAST_NS, EventKind
@@ -109,6 +109,7 @@ _THREAD_BITS = 24
 _PROCESS = (1 << 24) - 1  # of a serialized id, behind the 24 bits of a thread
 _MOST_NUMBERS = 1 << 16  # GPUs of processes
 _MOST_WITH_STARTS = 1 << 15  # kernels of a recording of which is kept when each began
+_MOST_LAUNCHES = 1 << 16  # likewise of calls that launch
 _SHAPE = (
     "registersPerThread",
     "staticSharedMemory",
@@ -173,6 +174,7 @@ def read_nsys(path: Path) -> Recording:
         export.read_rank(recording)
         export.read_overhead(recording)
         export.read_window(recording)
+        export.read_launches(recording)
         export.read_first_launches(recording)
         export.read_set_up(recording)
     if not recording.gpus:
@@ -623,6 +625,33 @@ class _Export:
                     over += [end] if thread in tell_end else []
         recording.began_ns = min(began, default=None)
         recording.over_ns = max(over, default=None)
+
+    def read_launches(self, recording: Recording) -> None:
+        """Join kernels with the calls that launched them, where there are so few that it costs little."""
+        columns = {"start", "end", "correlationId"}
+        if not columns | {"globalPid"} <= self.columns.get(KERNELS, set()):
+            return
+        if not columns | {"globalTid", "nameId"} <= self.columns.get(CALLS, set()):
+            return
+        ((rows,),) = self.database.execute(f"SELECT count(*) FROM {KERNELS}")
+        kinds = {number: call_kind(plain_name(name)) for number, name in self.call_names().items()}
+        launching = {number: kind for number, kind in kinds.items() if kind in LAUNCHES}
+        if rows > _MOST_WITH_STARTS or not launching:
+            return
+        log = recording.launch_log
+        number = "correlationId + (({} >> 24 & {}) << 32)".format
+        where = f"{_USABLE} AND nameId IN ({', '.join(map(str, launching))})"
+        wanted = (number("globalTid", _PROCESS), "start", "end", "globalTid", "nameId")
+        for call, start, end, thread, name in self.database.execute(
+            f"SELECT {', '.join(wanted)} FROM {CALLS} WHERE {where} LIMIT {_MOST_LAUNCHES}"
+        ):
+            graph = launching[name] is CallKind.GRAPH_LAUNCH
+            log.add_launches([call], [start], [end], thread & _PROCESS, graph=graph)
+        wanted = (number("globalPid", _PROCESS), "start", "end", "deviceId", "globalPid")
+        for call, start, end, device, process in self.database.execute(
+            f"SELECT {', '.join(wanted)} FROM {KERNELS} WHERE {_USABLE}"
+        ):
+            log.add_kernels([call], [start], [end], self.gpu(device, process))
 
     def read_first_launches(self, recording: Recording) -> None:
         """Take when the call came back that launched the first kernel of each GPU."""

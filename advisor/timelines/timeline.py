@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -402,7 +403,7 @@ def _timeline(
     busy = Cover(activities.times)
     marks = marked_steps(recording, activities, computing, busy)
     first_steps_end_ns = _first_steps_end(marks, activities, computing, busy)
-    idle = _idleness(recording, activities, busy, copies, first_steps_end_ns)
+    idle = _idleness(recording, gpu, busy, copies, first_steps_end_ns)
     work_ns = _work(activities, kernels, copies, idle)
     account = _account(activities, work_ns, idle)
     shapes = _kernels(activities, device, first_steps_end_ns)
@@ -455,13 +456,13 @@ def _timeline(
 
 def _idleness(
     recording: Recording,
-    activities: Activities,
+    gpu: int,
     busy: Cover,
     copies: Cover,
     first_steps_end_ns: int | None,
 ) -> Idleness:
     """Return the gaps of one GPU, and what the host did in them."""
-    kernels = activities.kernels
+    kernels = recording.gpus[gpu].kernels
     return idleness(
         busy,
         recording,
@@ -471,6 +472,7 @@ def _idleness(
         first_steps_end_ns=first_steps_end_ns,
         compiled=[runs for shape, runs in kernels.items() if is_compiled_at_first_call(shape.name)],
         loads_on_demand=any(is_of_pytorch(shape.name) for shape in kernels),
+        launched_ns=partial(recording.launch_log.launched_ns, gpu),
     )
 
 

@@ -290,3 +290,107 @@ def test_a_database_of_rocprof_is_of_amd(tmp_path: Path) -> None:
         database.commit()
     with pytest.raises(BadInput, match="AMD GPU"):
         nsys.read_nsys(path)
+
+
+_MS = 1_000_000
+_THREAD = (5 << 24) | 1  # of process 5, as Nsight Systems numbers both
+
+
+def loop(
+    path: Path,
+    bounds_ms: list[int],
+    *,
+    launched_ms: list[int] | None = None,
+    ranges: list[tuple[str, int, int]] = (),  # type: ignore[assignment]
+) -> Path:
+    """Write an export of steps that begin at *bounds_ms*, of two kernels of 1 ms and 2 ms each.
+
+    They are launched as they begin, or at *launched_ms*; *ranges* are those of NVTX, in milliseconds.
+    """
+    kernels, calls = [], []
+    for at, begin in enumerate(bounds_ms):
+        launched = (launched_ms or bounds_ms)[at]
+        for part, (start, end) in enumerate(((0, 1), (1, 3))):
+            number = 2 * at + part + 1
+            shape = (1 + part, 32, 264, 1, 1, 256, 1, 1, 0, 0, 0, None)
+            times = ((begin + start) * _MS, (begin + end) * _MS)
+            kernels.append((*times, 0, 7, number, *shape))
+            begun = launched * _MS - 10_000
+            calls.append((begun, begun + 5_000, _THREAD, number, 9, 0))
+    names = [(1, "norm"), (2, "gemm"), (9, "cudaLaunchKernel_v7000")]
+    tables = {
+        "CUPTI_ACTIVITY_KIND_KERNEL": kernels,
+        "CUPTI_ACTIVITY_KIND_RUNTIME": calls,
+        "CUPTI_ACTIVITY_KIND_MEMCPY": [],
+        "CUPTI_ACTIVITY_KIND_MEMSET": [],
+        "StringIds": names,
+    }
+    exports.export(path, rows=tables)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN globalPid")
+        database.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = ?", (5 << 24,))
+        database.execute("CREATE TABLE NVTX_EVENTS (start, end, text, globalTid)")
+        database.executemany(
+            "INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?)",
+            [(begin * _MS, end * _MS, name, _THREAD) for name, begin, end in ranges],
+        )
+        database.commit()
+    return path
+
+
+def test_kernels_that_repeat_tell_the_steps_of_an_export(tmp_path: Path) -> None:
+    line = timeline(loop(tmp_path / "report", [0, 90, 95, 100, 105, 110]))
+    assert line.steps is not None
+    assert [step.length_ns for step in line.steps.steps] == [90 * _MS, *([5 * _MS] * 4)]
+    # In the first the GPU waits for what the host does once.
+    assert line.first_steps_ns == 3 * _MS
+    assert line.steady_ns == 23 * _MS
+
+
+def test_a_range_names_the_steps_that_it_marks(tmp_path: Path) -> None:
+    begins = [5 * at for at in range(6)]
+    marks = [(f"step {begin}", begin, begin + 4) for begin in begins]
+    steps = timeline(loop(tmp_path / "report", begins, ranges=marks)).steps
+    assert steps is not None
+    assert (steps.name, len(steps.steps)) == ("step #", 6)
+    assert steps.slowest.length_ns == 5 * _MS  # the last one is as long as the others
+
+
+def test_ranges_that_hold_little_of_what_is_computed_are_parts_of_a_step(tmp_path: Path) -> None:
+    begins = [5 * at for at in range(6)]
+    marks = [("attention", at, at + 1) for at in range(3)]
+    steps = timeline(loop(tmp_path / "report", begins, ranges=marks)).steps
+    assert steps is not None
+    assert steps.name is None
+
+
+@pytest.mark.parametrize(("launched", "queued_ms"), [(2, 47), (30, 20), (50, 0)])
+def test_what_was_launched_and_does_not_begin_is_no_work_of_the_host(
+    tmp_path: Path, launched: int, queued_ms: int
+) -> None:
+    """The GPU is idle from 3 to 50 ms; until the next launch the host works, then the GPU is waited for."""
+    line = timeline(loop(tmp_path / "report", [0, 50], launched_ms=[0, launched]))
+    assert line.account.idle_of(GapCause.QUEUED) == pytest.approx(queued_ms * _MS, rel=1e-3)
+    assert line.long_host_gaps.total_ns == pytest.approx((47 - queued_ms) * _MS, rel=1e-3)
+
+
+def test_code_that_a_framework_loads_for_a_first_run_is_the_start(tmp_path: Path) -> None:
+    """70 ms before a kernel of PyTorch that comes again promptly; 70 ms before each run of another one are work."""
+    gaps = {"once": [70, 1], "each": [70, 70]}
+    for case, lengths in gaps.items():
+        rows, time = [(0, _MS, 0, 7, 1, 1, 32, 264, 1, 1, 256, 1, 1, 0, 0, 0, None)], 1
+        for gap in lengths:
+            time += gap
+            begin = time * _MS
+            rows.append((begin, begin + _MS, 0, 7, 1, 2, 32, 264, 1, 1, 256, 1, 1, 0, 0, 0, None))
+            time += 1
+        names = [(1, "first"), (2, "void at::native::softmax()")]
+        tables = {
+            "CUPTI_ACTIVITY_KIND_KERNEL": rows,
+            "CUPTI_ACTIVITY_KIND_RUNTIME": [],
+            "CUPTI_ACTIVITY_KIND_MEMCPY": [],
+            "CUPTI_ACTIVITY_KIND_MEMSET": [],
+            "StringIds": names,
+        }
+        account = timeline(exports.export(tmp_path / case, rows=tables)).account
+        assert account.start_up_ns == (70 * _MS if case == "once" else 0)

@@ -10,7 +10,7 @@ import traces
 from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.read import read_recordings
-from gpuadvise.advisor.timelines.start_up import first_calls, first_steps_end
+from gpuadvise.advisor.timelines.start_up import first_calls, first_steps_end, held_up_steps_end
 from gpuadvise.advisor.timelines.timeline import timelines_of
 from gpuadvise.advisor.transfers.links import default_link_model
 
@@ -252,6 +252,59 @@ def test_first_steps_are_the_start_by_their_length(lengths_ms: list[int], steps:
     for length in lengths_ms:
         bounds.append(bounds[-1] + length * _MS)
     assert first_steps_end(bounds) == (bounds[steps] if steps else None)
+
+
+@pytest.mark.parametrize(
+    ("idle_ms", "computed_ms", "steps"),
+    [
+        ([50, 2, 3, 2], [5, 5, 5, 5], 1),
+        ([50, 2, 30, 2], [5, 5, 5, 5], 1),  # another stall, once
+        ([50, 2, 30, 30], [5, 5, 5, 5], 0),  # stalls come again
+        ([50, 40, 2, 3, 2], [5, 5, 5, 5, 5], 2),
+        ([50, 40, 30, 2, 3, 2, 1], [5] * 7, 0),  # that is a phase of the program
+        ([0.9, 0, 0, 0], [5, 5, 5, 5], 0),
+        ([50, 2, 3, 2], [11, 5, 5, 5], 0),  # something else was computed
+        ([50, 2], [5, 0], 0),
+        ([], [], 0),
+    ],
+)
+def test_first_steps_are_the_start_by_their_idle_time(
+    idle_ms: list[float], computed_ms: list[int], steps: int
+) -> None:
+    idle, computed = ([round(one * _MS) for one in times] for times in (idle_ms, computed_ms))
+    bounds = [100 * at for at in range(len(idle) + 1)]
+    assert held_up_steps_end(bounds, idle, computed) == (bounds[steps] if steps else None)
+
+
+def test_an_upload_before_the_first_step_is_the_start(tmp_path: Path) -> None:
+    """40 ms of copies, then four steps of 10 ms with a copy of 1 ms each."""
+    events = [traces.copy(10_000 * at, 9_000, 1 << 20) for at in range(4)]
+    for at in range(4):
+        begin = 50_000 + 10_000 * at
+        events += [traces.copy(begin, 1_000, 1 << 20), traces.kernel(begin + 1_000, 8_000, "gemm")]
+        events.append(traces.event("user_annotation", f"ProfilerStep#{at}", begin, 10_000, {}))
+    line = line_of(tmp_path / "trace", events)
+    assert line.first_steps_ns == 36 * _MS
+    assert (line.computing_ns, line.exposed_copies_ns) == (32 * _MS, 4 * _MS)
+    (copies,) = line.steady_copies
+    assert (copies.calls, copies.total_ns, copies.bytes) == (4, 4 * _MS, 4 << 20)
+    assert line.steps_again == 4
+    assert traced_run(line, default_link_model(line.device)).lasting_share(0.0195) == pytest.approx(
+        0.5
+    )
+
+
+def test_marks_on_the_gpu_of_part_of_a_step_tell_no_first_step(tmp_path: Path) -> None:
+    """Of the last step no next mark tells the end: it ends with the work of another stream."""
+    events = []
+    for at in range(3):
+        events.append(traces.kernel(100_000 * at, 100_000, "wait"))
+        mark = f"ProfilerStep#{at}"
+        events.append(traces.event("gpu_user_annotation", mark, 100_000 * at, 700, {"device": 0}))
+    line = line_of(tmp_path / "trace", events)
+    assert line.first_steps_ns == 0
+    assert line.steps is not None
+    assert line.steps.shortest_ns == 100 * _MS
 
 
 def test_idle_time_of_a_first_step_is_the_start_but_for_its_loader(tmp_path: Path) -> None:
