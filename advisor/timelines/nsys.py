@@ -638,20 +638,22 @@ class _Export:
         launching = {number: kind for number, kind in kinds.items() if kind in LAUNCHES}
         if rows > _MOST_WITH_STARTS or not launching:
             return
-        log = recording.launch_log
         number = "correlationId + (({} >> 24 & {}) << 32)".format
         where = f"{_USABLE} AND nameId IN ({', '.join(map(str, launching))})"
         wanted = (number("globalTid", _PROCESS), "start", "end", "globalTid", "nameId")
-        for call, start, end, thread, name in self.database.execute(
+        calls = self.database.execute(
             f"SELECT {', '.join(wanted)} FROM {CALLS} WHERE {where} LIMIT {_MOST_LAUNCHES}"
-        ):
+        )
+        log = recording.launch_log
+        for (thread, name), times in _by_place(calls).items():
             graph = launching[name] is CallKind.GRAPH_LAUNCH
-            log.add_launches([call], [start], [end], thread & _PROCESS, graph=graph)
+            log.add_launches(*times, thread & _PROCESS, graph=graph)
         wanted = (number("globalPid", _PROCESS), "start", "end", "deviceId", "globalPid")
-        for call, start, end, device, process in self.database.execute(
+        kernels = self.database.execute(
             f"SELECT {', '.join(wanted)} FROM {KERNELS} WHERE {_USABLE}"
-        ):
-            log.add_kernels([call], [start], [end], self.gpu(device, process))
+        )
+        for (device, process), times in _by_place(kernels).items():
+            log.add_kernels(*times, self.gpu(device, process))
 
     def read_first_launches(self, recording: Recording) -> None:
         """Take when the call came back that launched the first kernel of each GPU."""
@@ -714,6 +716,19 @@ class _Export:
         )
         first = self.database.execute(f"SELECT min(start) FROM {CALLS} WHERE {_USABLE}")
         (recording.first_call_ns,) = first.fetchone()
+
+
+def _by_place(
+    rows: Iterable[tuple[Any, ...]],
+) -> dict[tuple[int, int], tuple[list[int], list[int], list[int]]]:
+    """Return numbers, starts and ends of *rows* by the two columns behind these."""
+    places: dict[tuple[int, int], tuple[list[int], list[int], list[int]]] = {}
+    for number, start, end, *place in rows:
+        numbers, starts, ends = places.setdefault((place[0], place[1]), ([], [], []))
+        numbers.append(number)
+        starts.append(start)
+        ends.append(end)
+    return places
 
 
 def _telling(shapes: list[tuple[Any, ...]]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.prose import and_list, plural
+from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
