@@ -6,14 +6,14 @@ its launch, and all kernels of a graph that of the graph's.
 
 from __future__ import annotations
 
-from itertools import chain, repeat
+from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 # More optimizers' steps are not kept.
 _MOST_WINDOWS = 100_000
@@ -22,6 +22,7 @@ _MOST_UNTOLD = 1 << 14
 _FEWEST_NUMBERED, _LEFT_OUT = 200, 100
 
 
+_BEHIND_ALL = 2**63  # numbers
 # Number, start and end in nanoseconds of the recording's clock, thread, and 1 for a graph, 0 for a kernel.
 LaunchRow = tuple[int, int, int, int, int]
 # Number of the launch, GPU, start and end.
@@ -126,20 +127,17 @@ class LaunchLog:
             return {}
         launched: dict[int, int] = {}
         least = None
-        launches = chain.from_iterable(self.launches())
-        launch = next(launches, None)
-        for number, _, start, _ in chain.from_iterable(self.kernels(gpu)):
-            while launch is not None and launch[0] < number:
-                launch = next(launches, None)
-            if launch is None:
-                break
-            if launch[0] != number:
+        launches = _one_of_each(chain.from_iterable(self.launches()))
+        number, back = next(launches, (_BEHIND_ALL, 0))
+        for called, _, start, _ in chain.from_iterable(self.kernels(gpu)):
+            while number < called:
+                number, back = next(launches, (_BEHIND_ALL, 0))
+            if number != called:
                 continue
-            late = start - launch[2]
-            least = late if least is None else min(least, late)
+            least = start - back if least is None else min(least, start - back)
             if start in begins:
-                launched[start] = min(launched.get(start, launch[2]), launch[2])
-        return {start: end + max(0, least or 0) for start, end in launched.items()}
+                launched[start] = min(launched.get(start, back), back)
+        return {start: back + max(0, least or 0) for start, back in launched.items()}
 
     def first_launched_ns(self, gpu: int) -> int | None:
         """Return when the call came back that launched the first kernel of *gpu*; None: it is not known."""
@@ -151,3 +149,11 @@ class LaunchLog:
         return next(
             (row[2] for block in self.launches() for row in block if row[0] == first[0]), None
         )
+
+
+def _one_of_each(launches: Iterable[LaunchRow]) -> Iterator[tuple[int, int]]:
+    """Yield the number of each launch and its end, without numbers that several launches have."""
+    for number, rows in groupby(launches, key=itemgetter(0)):
+        (_, _, end, *_), *others = rows
+        if not others:
+            yield number, end

@@ -100,7 +100,9 @@ def test_short_gaps_are_launches_and_long_ones_the_hosts(tmp_path: Path) -> None
     found = changes(tmp_path / "trace", events + launches)
     assert found[Change.LAUNCH_GRAPHS].saved_ns == 19 * 30_000
     assert found[Change.SHORTEN_HOST_WORK].saved_ns == 1_000_000
-    graph = changes(tmp_path / "graph", [*events, traces.call(0, 1, "cudaGraphLaunch")])
+    graph = changes(
+        tmp_path / "graph", [*events, traces.call(0, 1, "cudaGraphLaunch", correlation=9)]
+    )
     assert Change.LAUNCH_GRAPHS not in graph
     assert Change.FUSE_KERNELS in graph
 
