@@ -76,14 +76,20 @@ def reconciled(lines: Sequence[RuleLine]) -> list[RuleLine]:
         for line in result
         if not silencers.isdisjoint(line.rule.names) and _loud(line) and not _of_a_place(line)
     ]
-    loud = {name for line in speaking for name in line.rule.names}
-    if not loud:
-        return result
-    bounds = {name: _bound(line) for line in result for name in line.rule.names if name in loud}
+    voices: dict[str, list[RuleLine]] = {}
+    for line in speaking:
+        for name in line.rule.names:
+            voices.setdefault(name, []).append(line)
+    return [line for line in result if not _explained(line, _louder(line, voices))]
+
+
+def _louder(line: RuleLine, voices: Mapping[str, list[RuleLine]]) -> list[RuleLine]:
+    """Return the loud findings of other rules, by their names, that can explain what *line* sees."""
     return [
-        line
-        for line in result
-        if loud.isdisjoint(line.rule.silenced_by) or not _explained(line, bounds)
+        one
+        for name in line.rule.silenced_by
+        for one in voices.get(name, ())
+        if one.rule is not line.rule
     ]
 
 
@@ -128,18 +134,18 @@ _LEFT = number(
 _SECOND_FAULTS = (Family.LATENCY, Family.COALESCING, Family.REUSE)
 
 
-def _explained(line: RuleLine, bounds: Mapping[str, float | None]) -> bool:
-    """Return whether a loud finding with its bound says all that *line* says.
+def _explained(line: RuleLine, louder: Sequence[RuleLine]) -> bool:
+    """Return whether *louder* findings say all that *line* says.
 
-    A wait that would win clearly more than the loud finding can is a second fault.
+    A wait that would win clearly more than one of them can is a second fault.
     """
-    if not isinstance(line.outcome, Advice) or line.outcome.separate:
+    if not louder or not isinstance(line.outcome, Advice) or line.outcome.separate:
         return False
-    heads = [bounds[rule] for rule in line.rule.silenced_by if rule in bounds]
     own = _bound(line)
     if line.rule.family not in _SECOND_FAULTS or own is None:
-        return bool(heads)
-    return any(bound is None or own < _LEFT * bound for bound in heads)
+        return True
+    bounds = map(_bound, louder)
+    return any(bound is None or own < _LEFT * bound for bound in bounds)
 
 
 def _bound(line: RuleLine) -> float | None:

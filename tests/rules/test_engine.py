@@ -157,6 +157,15 @@ def test_a_loud_finding_silences_what_it_explains() -> None:
     assert len(run(related([soft, rules[1]]), KNOWN).findings) == 2
 
 
+def test_a_rule_does_not_silence_itself_by_the_name_it_had() -> None:
+    """It came of the rule that explains what it sees, and so has its name, too."""
+    part = rule("part", advice(), formerly="cause", silenced_by=("cause",))
+    rules = related([rule("cause", PASSED), part, rule("other", advice())])
+    assert [finding.rule.id for finding in run(rules, KNOWN).findings] == ["part", "other"]
+    loud = related([rule("cause", advice()), part])
+    assert [finding.rule.id for finding in run(loud, KNOWN).findings] == ["cause"]
+
+
 def test_what_a_rule_is_silenced_by_covers_what_came_of_that_rule() -> None:
     part = rule("part", advice(), formerly="cause")
     rules = related([rule("cause", PASSED), part, rule("wait", advice(), silenced_by=("cause",))])
