@@ -113,7 +113,7 @@ _NOT_SINGLE = r"(?i:tf32|tensorop|s1688|s16816|wgmma|hmma)"
 # Those for which the same library has a kernel in TF32. A name like `my_sgemm` may be anybody's.
 _HAS_TF32 = r"f32f32_f32f32_f32|simt_sgemm|[a-z]_sgemm_\d+x\d+|scudnn"
 # Those of FP64: cuBLAS, and CUTLASS on tensor cores.
-_DOUBLE_PRECISION = r"f64f64_f64f64_f64|d884gemm|(?:^|_)dgemm|zgemm|[dw]grad\w*<double"
+_DOUBLE_PRECISION = r"f64f64_f64f64_f64|d884gemm|(?:^|_)dgemm|zgemm|[dw]grad\w*<double|cudnn::cnn::\w+<.*>\(.*\bdouble(?: const)?\*"
 # Tensor core kernels of 16-bit numbers whose rows lie at any multiple of one or two of them.
 # FlashAttention's, xFormers' and PyTorch's memory-efficient one, cuDNN's, TensorRT-LLM's and FlashInfer's.
 _FUSED_ATTENTION = r"(?i)flash_?(?:fwd|bwd|attn|attention|infer)|fmha|AttentionKernel|sdpa|BatchPrefillWith|SingleDecodeWith"

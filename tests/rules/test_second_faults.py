@@ -525,6 +525,16 @@ def test_names_of_single_precision(name: str, single: bool, tf32: bool) -> None:
         ("cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1", True, False),
         ("sm90_xmma_gemm_f64f64_f64f64_f64_nt_n_tilesize64x64x16_stage4", True, False),
         ("volta_dgemm_64x64_nn", True, False),
+        (
+            "void cudnn::cnn::wgrad_alg0_engine<128, 5, false>(int, double const*, double*)",
+            True,
+            False,
+        ),
+        (
+            "void cudnn::cnn::wgrad_alg0_engine<128, 5, false>(int, float const*, double)",
+            False,
+            False,
+        ),
         ("sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize64x64x32", False, False),
         ("cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nt_align1", False, True),
         ("cutlass_75_tensorop_f16_s1688gemm_f16_128x128_tn_align2::Params", False, True),
