@@ -134,7 +134,10 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
             break
     repeated.finish()
     reader.finish()
-    if recording.launch_log.is_sample:
+    calls = sum(
+        runs.durations.summary().count for runs in recording.calls.values() if runs.durations
+    )
+    if recording.launch_log.is_sample_of(calls):
         recording.is_sample = True
         recording.notes.append(_SAMPLE)
     _read_header(trace.header, recording)

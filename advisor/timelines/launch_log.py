@@ -90,14 +90,13 @@ class LaunchLog:
             rows = zip(numbers, repeat(gpu), starts, ends)
             self._kernels.extend(list(chain.from_iterable(rows)))
 
-    @property
-    def is_sample(self) -> bool:
-        """Whether so few of the calls that CUDA numbered are here that most events were left out.
+    def is_sample_of(self, calls: int) -> bool:
+        """Return whether *calls* are so few of those that CUDA numbered that most events were left out.
 
         Recorders leave some functions out, too: of complete ones one call in twenty or more is there.
         """
         numbered = self._last - (self._first or 0)
-        return self._count >= _FEWEST_NUMBERED and self._count * _LEFT_OUT < numbered
+        return self._count >= _FEWEST_NUMBERED and calls * _LEFT_OUT < numbered
 
     @property
     def tells(self) -> bool:

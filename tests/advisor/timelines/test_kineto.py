@@ -459,10 +459,14 @@ def test_a_wait_at_the_end_of_a_queue_is_not_what_parts_its_kernels(tmp_path: Pa
     assert [(idle.cause, idle.gaps) for idle in line.idle] == [(GapCause.LAUNCH, 4)]
 
 
-@pytest.mark.parametrize(("apart", "sampled"), [(20, False), (250, True)])
-def test_numbers_of_calls_tell_a_sample(tmp_path: Path, apart: int, *, sampled: bool) -> None:
-    """CUDA numbers the calls of a process: of a complete recording a part of them is there."""
-    events = []
+@pytest.mark.parametrize(
+    ("apart", "others", "sampled"), [(20, 0, False), (250, 0, True), (250, 600, False)]
+)
+def test_numbers_of_calls_tell_a_sample(
+    tmp_path: Path, apart: int, others: int, *, sampled: bool
+) -> None:
+    """CUDA numbers the calls of a process: of a complete recording a part of them is there, launches or *others*."""
+    events = [traces.call(3_000 * at + 8, 1, "cudaStreamIsCapturing") for at in range(others)]
     for at in range(300):
         number = 5_000 + apart * at
         events.append(traces.call(3_000 * at, 6, correlation=number))
