@@ -47,6 +47,12 @@ _A_LOOP = number(200, "kernels whose launches tell of a loop", "", "our judgemen
 _LEAST_WORK_OF_FEW = number(
     1e-3, "work of the GPU in a run of few kernels, at least", "s", "our judgement"
 )
+_NOT_LITTLE = number(
+    10e-3,
+    "work of the GPU in a run of few kernels that is enough, however little of the run it is",
+    "s",
+    "our judgement: thousands of launches' time; what takes the rest of the run is known then, too",
+)
 # What it takes the GPU to start and to end a kernel, which kernels of a graph share with their
 # neighbours, and fused ones pay once: an empty one is recorded with 1 us, on any part since 2017.
 # The profilers add more to a launch inside of a framework's modules: up to 36 us were seen.
@@ -273,7 +279,8 @@ class TracedRun:
     def too_short(self) -> bool:
         """Whether so little ran on the GPU that any bound says more of the recording than of it."""
         few = self.kernels < _FEWEST_KERNELS
-        little = few and self.share(self.busy_seconds) < WORTH_SAYING
+        beside = self.share(self.busy_seconds) < WORTH_SAYING
+        little = few and beside and self.busy_seconds < _NOT_LITTLE
         return little or self.busy_seconds < (_LEAST_WORK_OF_FEW if few else _LEAST_WORK)
 
     @property
