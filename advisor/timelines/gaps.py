@@ -17,6 +17,7 @@ from gpuadvise.advisor.timelines.replay import Replay
 from gpuadvise.advisor.timelines.sorted_runs import merged
 from gpuadvise.advisor.timelines.start_up import (
     COMPILING_NS,
+    LONGEST_COMPILING_NS,
     LONGEST_SET_UP_NS,
     HeldUp,
     LongerThan,
@@ -202,7 +203,8 @@ def idleness(
     # PyTorch's traces hold the loading itself, and no call in which a compiler hands code over.
     loads = recording.recorder is Recorder.NSIGHT_SYSTEMS
     firsts = first_runs(ran.kernels) if loads else ()
-    once |= _set_up(longest, culprits, recording.library_starts, firsts)
+    most_ns = LONGEST_COMPILING_NS if loads_on_demand else LONGEST_SET_UP_NS
+    once |= _set_up(longest, culprits, recording.library_starts, firsts, most_ns)
     if loads and loads_on_demand:
         once |= _first_uses(longest, culprits, ran.kernels)
     for at in once:
@@ -350,24 +352,29 @@ def _set_up(
     culprits: Sequence[Culprit | None],
     libraries: Sequence[int],
     firsts: Sequence[int],
+    most_ns: int,
 ) -> set[int]:
     """Return which of the *longest* gaps hold a start of one of *libraries*, or code loaded for a kernel's first run.
 
     What is compiled, loaded and looked for then is beside the calls that tell of it: up to as long as that takes,
-    and behind a library's start. Half of a gap before it is the program's own work.
+    *most_ns* where code is loaded, and behind a library's start. Half of a gap before it is the program's own work.
     """
     new = set(firsts)
     return {
         at
         for at, (gap, culprit) in enumerate(zip(longest, culprits, strict=True))
-        if gap.length <= LONGEST_SET_UP_NS
-        and gap.cause is not GapCause.MODULE_LOAD
+        if gap.cause is not GapCause.MODULE_LOAD
         and _asks_no_loader(culprit)
         and (
-            bisect_left(libraries, gap.start) < bisect_left(libraries, gap.start + gap.length // 2)
-            or (GapCause.MODULE_LOAD in gap.parts and gap.end in new)
+            (gap.length <= LONGEST_SET_UP_NS and _starts_library(gap, libraries))
+            or (gap.length <= most_ns and GapCause.MODULE_LOAD in gap.parts and gap.end in new)
         )
     }
+
+
+def _starts_library(gap: _LongGap, libraries: Sequence[int]) -> bool:
+    middle = gap.start + gap.length // 2
+    return bisect_left(libraries, gap.start) < bisect_left(libraries, middle)
 
 
 def _first_uses(

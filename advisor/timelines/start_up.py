@@ -63,6 +63,8 @@ _SEVERAL = 3
 _MOSTLY_FIRST = 2
 # A library is loaded, and sets itself up, in this time: cuBLAS and cuDNN took 0.1 to 0.7 s.
 LONGEST_SET_UP_NS = 1_000_000_000
+# Kernels of Triton and its like are compiled in seconds, by processes of their own too.
+LONGEST_COMPILING_NS = 10_000_000_000
 # Allocations that all come before this share of the GPU's work fill a pool once.
 _WARM_UP = 1 / 3
 

@@ -394,3 +394,31 @@ def test_code_that_a_framework_loads_for_a_first_run_is_the_start(tmp_path: Path
         }
         account = timeline(exports.export(tmp_path / case, rows=tables)).account
         assert account.start_up_ns == (70 * _MS if case == "once" else 0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "gap_ms", "starts"),
+    [
+        ("void at::native::softmax()", 3_000, True),
+        ("void at::native::softmax()", 12_000, False),  # no compiler takes so long
+        ("mine", 3_000, False),  # the host's own work, behind which its code is loaded
+        ("mine", 800, True),
+    ],
+)
+def test_what_a_framework_compiles_before_code_is_loaded_is_the_start(
+    tmp_path: Path, kernel: str, gap_ms: int, *, starts: bool
+) -> None:
+    shape = (32, 264, 1, 1, 256, 1, 1, 0, 0, 0, None)
+    begin = (1 + gap_ms) * _MS
+    tables = {
+        "CUPTI_ACTIVITY_KIND_KERNEL": [
+            (0, _MS, 0, 7, 1, 1, *shape),
+            (begin, begin + _MS, 0, 7, 2, 2, *shape),
+        ],
+        "CUPTI_ACTIVITY_KIND_RUNTIME": [(begin - 3 * _MS, begin - _MS, _THREAD, 3, 9, 0)],
+        "CUPTI_ACTIVITY_KIND_MEMCPY": [],
+        "CUPTI_ACTIVITY_KIND_MEMSET": [],
+        "StringIds": [(1, "first"), (2, kernel), (9, "cuLibraryLoadData")],
+    }
+    account = timeline(exports.export(tmp_path / "report", rows=tables)).account
+    assert account.idle_of(GapCause.START_UP) == ((gap_ms - 2) * _MS if starts else 0)
