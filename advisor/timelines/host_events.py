@@ -38,6 +38,8 @@ _FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~+-]*[/\\])+(?=[\w.~+<-])")
 # Frames around all of a program, and the profiler's own.
 _AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootstrap")
 # Code of a script outside of functions: the line is the one at which the recording began.
+# Functions that a library keeps to itself, or puts around others.
+_INTERNAL = re.compile(r": (?:_\w*|<lambda>|wrapp(?:er|ed)\w*|inner|decorate_context|fn)$")
 _SCRIPT = re.compile(r"[^<>]*\.py\(\d+\): <module>$")
 # What NVIDIA, PyTorch, Triton, JAX and TensorFlow call compiling, and calling what may be compiled first.
 _COMPILER = re.compile(
@@ -261,6 +263,12 @@ class _Kinds:
         }
         self.scripts = {number for number in own if names[number][1].endswith("<module>")}
         self.own = own - self.scripts
+        self.of_libraries = {
+            number for number, (kind, _) in numbered if kind is EventKind.FRAME
+        } - own
+        self.internal = {
+            number for number in self.of_libraries if _INTERNAL.search(names[number][1])
+        }
         self.compilers = {number for number, (_, name) in numbered if _COMPILER.search(name)}
         self.operators = {
             number for number, (kind, _) in numbered if kind is EventKind.OPERATOR
@@ -292,7 +300,9 @@ def _culprit_of(
     around = [number for number in within if number in kinds.scripts]
     operators = [number for number in plain if number in kinds.operators]
     frame = next(iter([*own, *around]), None)
-    named = (plain or around)[0]
+    candidates = plain or around
+    # Of the inside of a library its public function tells: `save`, not the `__init__` of a writer in it.
+    named = next((number for number in candidates if number not in kinds.internal), candidates[0])
     return _culprit(
         names[named],
         None if frame is None else names[frame],

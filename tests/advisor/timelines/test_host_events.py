@@ -69,6 +69,22 @@ def test_the_line_is_that_of_the_program_not_of_its_libraries() -> None:
     assert (culprit.function, culprit.loader) == ("train", Loader.WORKERS)
 
 
+def test_of_a_library_the_function_that_the_program_called_is_named() -> None:
+    frames = (
+        (EventKind.FRAME, "train.py(25): main", 0, 50),
+        (EventKind.FRAME, "torch/utils/_contextlib.py(120): decorate_context", 8, 22),
+        (EventKind.FRAME, "torch/serialization.py(943): save", 9, 21),
+        (EventKind.FRAME, "torch/serialization.py(767): _open_zipfile_writer", 9, 20),
+        (EventKind.FRAME, "torch/serialization.py(792): __init__", 10, 20),
+    )
+    culprit = culprit_of(*frames)
+    assert culprit is not None
+    assert (culprit.name, culprit.function, culprit.line) == ("save", "main", 25)
+    culprit = culprit_of(*frames, (EventKind.OPERATOR, "aten::copy_", 10, 20))
+    assert culprit is not None
+    assert culprit.name == "aten::copy_"
+
+
 @pytest.mark.parametrize(
     ("frame", "file"),
     [
