@@ -8,6 +8,13 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.binaries.names import stable_name
+from gpuadvise.advisor.resource_diff.run_steps import (
+    RunSteps,
+    StepChange,
+    as_often,
+    step_change,
+    steps_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +30,7 @@ NOTICEABLE = 0.05
 WORTH_SAYING = 0.01
 # Pages of a profiler round the occupancy to a hundredth of a percent; tiers lie 1/64 apart.
 _ROUNDING = 0.001
+_NS = 1e9
 
 
 class RunStatus(StrEnum):
@@ -85,9 +93,24 @@ class Run:
     copy_seconds: float | None = None  # at least one copy ran
     gpus: int = 1
     all_spans_seconds: float | None = None  # the spans of all GPUs together
-    step_seconds: float | None = None  # of the middle step, where steps are known
+    steps: RunSteps | None = None  # where they are known
     notes: tuple[str, ...] = ()  # what was left out of a file of which only a part was read
     damaged: bool = False  # it was left out because the file is
+
+    @property
+    def step_seconds(self) -> float | None:
+        """The middle step, where steps are known."""
+        return self.steps.median_ns / _NS if self.steps else None
+
+    @property
+    def step_mean_seconds(self) -> float | None:
+        """All steps together, shared out."""
+        return self.steps.mean_ns / _NS if self.steps else None
+
+    @property
+    def step_count(self) -> int | None:
+        """How many steps it has."""
+        return self.steps.count if self.steps else None
 
     @property
     def kernel_seconds(self) -> float:
@@ -134,7 +157,7 @@ def run_of_timelines(timelines: Sequence[Timeline]) -> Run:
         copy_seconds=longest.copy_seconds,
         gpus=len(timelines),
         all_spans_seconds=sum(line.span_seconds for line in timelines),
-        step_seconds=longest.steps.median_ns / 1e9 if longest.steps else None,
+        steps=steps_of(longest),
         notes=tuple(dict.fromkeys(note for line in timelines for note in line.notes)),
     )
 
@@ -216,18 +239,33 @@ def run_changes(old: Run, new: Run, *, slower: float = NOTICEABLE) -> Iterator[R
     before = {kernel.name: kernel for kernel in old.kernels}
     after = {kernel.name: kernel for kernel in new.kernels}
     whole = max(old.summed_seconds, new.summed_seconds)
+    steps = _step_counts(old, new)
     for name in dict.fromkeys([*before, *after]):
         pair = before.get(name), after.get(name)
-        yield RunChange(old=pair[0], new=pair[1], status=run_status(*pair, whole, slower=slower))
+        status = run_status(*pair, whole, slower=slower, steps=steps)
+        yield RunChange(old=pair[0], new=pair[1], status=status)
+
+
+def _step_counts(old: Run, new: Run) -> tuple[int, int]:
+    """Return how many steps each run has; 1 each where nobody marks them: they may be layers of a pass."""
+    change = step_change(old.steps, new.steps, NOTICEABLE)
+    if change is None or not (change.old.marked and change.new.marked) or old.gpus != new.gpus:
+        return 1, 1
+    return change.old.count, change.new.count
 
 
 def run_status(
-    old: RunKernel | None, new: RunKernel | None, whole: float, *, slower: float = NOTICEABLE
+    old: RunKernel | None,
+    new: RunKernel | None,
+    whole: float,
+    *,
+    slower: float = NOTICEABLE,
+    steps: tuple[int, int] = (1, 1),
 ) -> RunStatus:
-    """Return what became of a kernel in runs of which the longer took *whole* seconds.
+    """Return what became of a kernel in runs of so many *steps*, of which the longer took *whole* seconds.
 
     Where times are known, time decides: half the occupancy is the usual price of a kernel that no
-    longer spills, and many times as fast.
+    longer spills, and many times as fast. Calls that go with the number of steps are no more of them.
     """
     if old is None or new is None:
         return RunStatus.NEW if old is None else RunStatus.REMOVED
@@ -235,21 +273,29 @@ def run_status(
     timed = old.timed and new.timed and bool(old.seconds or new.seconds)
     if tier < -_ROUNDING and not timed:
         return RunStatus.WORSE
+    same_calls = as_often(old.calls, new.calls, *steps)
+    in_steps = steps[0] / steps[1]
+    more, seconds = 0.0, new.seconds  # calls and time in as many steps as the old run's
+    if not same_calls:
+        more, seconds = new.calls * in_steps - old.calls, new.seconds * in_steps
     # Of as many calls the sum says more than the median: some of them may have changed.
     before, after = old.seconds, new.seconds
     if old.calls != new.calls:
-        before, after = old.median_seconds * new.calls, new.median_seconds * new.calls
+        in_each = same_calls and new.calls * steps[0] == old.calls * steps[1]
+        before = old.seconds / old.calls if in_each else old.median_seconds
+        after = new.seconds / new.calls if in_each else new.median_seconds
+        before, after = before * new.calls, after * new.calls
     if regressed(before, after, whole, slower):
         return RunStatus.SLOWER
-    if new.calls > old.calls and regressed(old.seconds, new.seconds, whole, slower):
+    if more > 0 and regressed(old.seconds, seconds, whole, slower):
         return RunStatus.MORE_CALLS
     if regressed(after, before, whole):
         return RunStatus.FASTER
     if tier > _ROUNDING:
         return RunStatus.BETTER
-    if new.calls < old.calls and regressed(new.seconds, old.seconds, whole):
+    if more < 0 and regressed(seconds, old.seconds, whole):
         return RunStatus.FEWER_CALLS
-    same = (old.calls, old.registers) == (new.calls, new.registers) and tier >= -_ROUNDING
+    same = same_calls and old.registers == new.registers and tier >= -_ROUNDING
     return RunStatus.UNCHANGED if same else RunStatus.CHANGED
 
 
@@ -305,15 +351,20 @@ class RunDiff:
     @property
     def regression(self) -> bool:
         """Whether the whole takes longer, or a kernel does, or without times lost occupancy."""
-        times = self.step_times or (self.old.whole_seconds, self.new.whole_seconds)
-        longer = self.comparable and regressed(*times, max(times), self.slower)
-        return longer or any(change.status in REGRESSIONS for change in self.changes)
+        return self.longer or any(change.status in REGRESSIONS for change in self.changes)
 
     @property
-    def step_times(self) -> tuple[float, float] | None:
-        """The middle step of each run, which more or fewer steps do not change; None: not known."""
-        old, new = self.old.step_seconds, self.new.step_seconds
-        return None if old is None or new is None else (old, new)
+    def longer(self) -> bool:
+        """Whether the steps take longer, which more or fewer of them do not, or else the whole does."""
+        if (steps := self.step_change) is not None:
+            return steps.regression
+        times = self.old.whole_seconds, self.new.whole_seconds
+        return self.comparable and regressed(*times, max(times), self.slower)
+
+    @property
+    def step_change(self) -> StepChange | None:
+        """How the steps changed; None where they cannot be compared."""
+        return step_change(self.old.steps, self.new.steps, self.slower)
 
     @property
     def comparable(self) -> bool:

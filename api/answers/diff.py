@@ -212,7 +212,8 @@ class DiffResult(Record):
     """The whole run, before and after.
 
     Of recorded runs: the GPU with the longest span, and the time in which a kernel ran; of two
-    kernel reports the time of all kernels.
+    kernel reports the time of all kernels. Where steps are known, `step_seconds` is the middle
+    one, `step_mean_seconds` that of all behind the program's start, of `step_count` in all.
     """
     copies: May[tuple[DiffCopies, ...]] = None
     """Copies by direction and kind of memory.

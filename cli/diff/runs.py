@@ -29,6 +29,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, table
 from gpuadvise.cli.damage import unreadable
 from gpuadvise.cli.devices import device_block
+from gpuadvise.cli.diff import step_words
 from gpuadvise.cli.exits import exit_of
 from gpuadvise.cli.not_judged import NotJudged
 from gpuadvise.cli.render import github
@@ -139,6 +140,9 @@ def answer(
         notes.append(f"Not the whole of the same run? {capitalized(cut)}.")
     if fail_on_regression and not failing:
         _refuse_nothing(diff, filtered=pattern is not None)
+    in_part = (fail_on_regression and tuple(notes)) or any_damaged
+    if diff.step_change is not None:
+        notes += step_words.notes(diff.step_change, old.files[0], new.files[0])
     return Answer(
         command="diff",
         device=device_block(shown_device) if shown_device else None,
@@ -167,7 +171,7 @@ def answer(
         notes=notes,
         documents={"github": lambda: _annotations(summary, listed)},
         failed=_failed(diff) if failing else (),
-        exit=exit_of(failing, in_part=(fail_on_regression and notes) or any_damaged),
+        exit=exit_of(failing, in_part=in_part),
         pictures=lambda: _pictures(*runs),
     )
 
@@ -178,7 +182,7 @@ def _pictures(old: Run, new: Run) -> list[Picture]:
 
     pairs = [
         svg.Pair(name, before, after, show_seconds(before), show_seconds(after))
-        for name in ("span", "step", "kernels", "copies", "idle")
+        for name in ("span", "step", "mean step", "kernels", "copies", "idle")
         for before, after in [(_PARTS[name](old), _PARTS[name](new))]
         if None not in (before, after) and (before or after)
     ]
@@ -229,10 +233,14 @@ def _notes(path: str, run: Run) -> list[str]:
 
 
 def _failed(diff: RunDiff) -> list[str]:
-    """Return why ``--fail-on-regression`` says no: kernels, or else the whole run."""
+    """Return why ``--fail-on-regression`` says no: kernels, steps, or else the whole run."""
     counts = Counter(change.status for change in diff.changes)
     said = [f"{plural(counts[s], 'kernel')} {why}" for s, why in _REGRESSIONS.items() if counts[s]]
-    return [f"{and_list(said) or 'The whole run became slower'} (--fail-on-regression)."]
+    steps = step_words.failed(diff.step_change) if diff.step_change else None
+    reasons = [and_list(said)] if said else []
+    if steps or not said:
+        reasons.append(steps or "The whole run became slower")
+    return [f"{reason} (--fail-on-regression)." for reason in reasons]
 
 
 def _run(request: KernelsRequest, device: Device | None) -> Run:
@@ -268,7 +276,7 @@ def _record(change: RunChange) -> Record:
 
 
 _SIDE = "calls seconds median_seconds registers occupancy grid block"
-_WHOLE = "span_seconds busy_seconds kernel_seconds idle_seconds copy_seconds step_seconds"
+_WHOLE = "span_seconds busy_seconds kernel_seconds idle_seconds copy_seconds step_seconds step_mean_seconds step_count"
 
 
 def _copy_records(diff: RunDiff) -> list[Record]:
@@ -300,9 +308,8 @@ def _summary(diff: RunDiff) -> str:
     what = "The kernels" if diff.new.span_seconds is None else "The run"
     factor = _factor(old, new) if diff.comparable else ""
     lead = f"{what} took {show_seconds(old)} and now {show_seconds(new)}{factor}"
-    if diff.step_times is not None:
-        before, after = diff.step_times
-        lead += f"; a step took {show_seconds(before)} and now {show_seconds(after)}{_factor(before, after)}"
+    if diff.step_change is not None:
+        lead += f"; {step_words.times(diff.step_change, _factor)}"
     if not diff.in_both:
         lead += "; no kernel is in both"
     counts = Counter(change.status for change in diff.changes)
@@ -351,7 +358,7 @@ def _whole_table(diff: RunDiff) -> Table:
     parts = [
         (title, seconds(diff.old) or 0.0, seconds(diff.new) or 0.0)
         for title, seconds in _PARTS.items()
-        if title != "step" or diff.step_times
+        if diff.step_change or title not in _OF_STEPS
     ]
     return table(
         parts,
@@ -364,11 +371,13 @@ def _whole_table(diff: RunDiff) -> Table:
 
 _PARTS = {
     "step": attrgetter("step_seconds"),
+    "mean step": attrgetter("step_mean_seconds"),
     "span": attrgetter("span_seconds"),
     "kernels": attrgetter("kernel_seconds"),
     "copies": attrgetter("copy_seconds"),
     "idle": attrgetter("idle_seconds"),
 }
+_OF_STEPS = ("step", "mean step")
 
 
 def _change(old: float, new: float) -> str:
