@@ -41,6 +41,8 @@ OF_INTEL = f"The trace is of an Intel GPU (XPU): {_NOT_NVIDIA}"
 OF_HABANA = f"The trace is of a Habana accelerator (HPU): {_NOT_NVIDIA}"
 OF_MTIA = f"The trace is of a MTIA accelerator: {_NOT_NVIDIA}"
 OF_ASCEND = f"The trace is of an Ascend accelerator (NPU): {_NOT_NVIDIA}"
+OF_MOORE = f"The trace is of a Moore Threads GPU (MUSA): {_NOT_NVIDIA}"
+OF_OTHERS = f"The trace is of a device that is none of NVIDIA's: {_NOT_NVIDIA}"
 
 
 class CopyPath(StrEnum):

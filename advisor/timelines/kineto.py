@@ -22,7 +22,9 @@ from gpuadvise.advisor.timelines.activities import (
     OF_ASCEND,
     OF_HABANA,
     OF_INTEL,
+    OF_MOORE,
     OF_MTIA,
+    OF_OTHERS,
     CopyPath,
     CopyRoute,
     KernelShape,
@@ -47,16 +49,41 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.copy_calls import UnjoinedCopies
 
 _WANTED = re.compile(
-    rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime"|overhead")'
+    rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime"|overhead"|[a-z0-9]{1,30}_runtime")'
     rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#|Optimizer\.)'
     # Events of 0.3 ms or more, by whatever name.
     rb'|"dur"\s*:\s*(?:[3-9]\d\d|\d{4})'
 )
 _AMD = re.compile(r"\s*(?:AMD|Radeon)\b", re.IGNORECASE)
 # Whose device the calls or operators of a category are, and that of kernels with such arguments.
-_OTHER_MAKERS = {"xpu": OF_INTEL, "hpu": OF_HABANA, "mtia": OF_MTIA, "npu": OF_ASCEND}
-_OTHER_CATEGORY = re.compile(rb'"cat"\s*:\s*"(xpu|hpu|mtia|npu)_')
-_OTHER_BACKEND = re.compile(r"(?:.*,)?(xpu|hpu|mtia|npu):")
+_OTHER_MAKERS = {
+    "xpu": OF_INTEL,
+    "hpu": OF_HABANA,
+    "mtia": OF_MTIA,
+    "npu": OF_ASCEND,
+    "musa": OF_MOORE,
+}
+# Only CUDA's runtime is NVIDIA's; of the makers above operators and drivers tell as well.
+_RUNTIME = r"(?!cuda_)([a-z]\w{0,30}?)_(?:runtime|driver)"
+_OTHER_CATEGORY = re.compile(
+    rb'"cat"\s*:\s*"(?:(xpu|hpu|mtia|npu|musa)_|' + _RUNTIME.encode() + rb'")'
+)
+_OTHER_RUNTIME = re.compile(_RUNTIME)
+_OTHER_BACKEND = re.compile(r"(?:.*,)?(xpu|hpu|mtia|npu|musa):")
+# What makers call their devices in a trace whose kernels look like CUDA's.
+_OTHER_NAMES = (
+    (re.compile(r"\bGaudi|\bHabana|\bHL-?\d{3}", re.IGNORECASE), OF_HABANA),
+    (re.compile(r"\bIntel\b", re.IGNORECASE), OF_INTEL),
+    (re.compile(r"\bAscend", re.IGNORECASE), OF_ASCEND),
+    (re.compile(r"\bMTT\b|\bMoore ?Threads\b", re.IGNORECASE), OF_MOORE),
+    (re.compile(r"\bMTIA\b", re.IGNORECASE), OF_MTIA),
+    (
+        re.compile(
+            r"\b(?:Iluvatar|MetaX|Cambricon|MLU\d|Enflame|Biren|Kunlun|Hygon)", re.IGNORECASE
+        ),
+        OF_OTHERS,
+    ),
+)
 # The processes that torch.autograd.profiler names in what it exports.
 _OLD_PROFILER = re.compile(rb'"pid"\s*:\s*"(CPU|CUDA) functions"')
 _INTEL_QUEUES = ("sycl queue", "l0 queue")
@@ -118,11 +145,14 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         "user_annotation": reader.annotation,
         "gpu_user_annotation": reader.gpu_annotation,
     }
-    kept = 0
+    kept, other = 0, ""
     for number, event in trace.events(_WANTED, repeated.take):
         category = event.get("cat")
-        handle = handlers.get(category.lower()) if isinstance(category, str) else None
+        word = category.lower() if isinstance(category, str) else ""
+        handle = handlers.get(word)
         if handle is None or event.get("ph") != "X":
+            if not other and (match := _OTHER_RUNTIME.fullmatch(word)):
+                other = match[1]
             continue
         try:
             repeated.learn(handle(event), event, trace.text)
@@ -141,7 +171,7 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         recording.is_sample = True
         recording.notes.append(_SAMPLE)
     _read_header(trace.header, recording)
-    _check_vendor(trace, recording)
+    _check_vendor(trace, recording, other)
     return recording
 
 
@@ -376,15 +406,18 @@ def _is_amd(properties: dict[str, Any]) -> bool:
     return bool(named) or wide or "maxSharedMemoryPerMultiProcessor" in properties
 
 
-def _check_vendor(trace: ChromeTrace, recording: Recording) -> None:
-    """Refuse traces of other makers' GPUs and of processors alone."""
+def _check_vendor(trace: ChromeTrace, recording: Recording, other_runtime: str) -> None:
+    """Refuse traces of other makers' GPUs, which *other_runtime* tells too, and of processors alone."""
     properties = trace.header.get("deviceProperties")
     gpus = (
         [gpu for gpu in properties if isinstance(gpu, dict)] if isinstance(properties, list) else []
     )
     if any(map(_is_amd, gpus)) or any(name.startswith("hip") for name in recording.calls):
         raise BadInput(OF_AMD)
-    if not recording.gpus and (other := _other_maker(trace)):
+    if other := _maker_named(gpus):
+        raise BadInput(other)
+    # Without calls of CUDA, for a program may drive other devices beside NVIDIA's.
+    if not (recording.gpus and recording.calls) and (other := _other_maker(trace, other_runtime)):
         raise BadInput(other)
     if not recording.gpus and any(map(_OLD_PROFILER.search, trace.edges)):
         raise BadInput(
@@ -399,11 +432,27 @@ def _check_vendor(trace: ChromeTrace, recording: Recording) -> None:
         )
 
 
-def _other_maker(trace: ChromeTrace) -> str | None:
-    """Return why a trace without work of a GPU is refused, where another device did the work."""
+def _maker_named(gpus: list[dict[str, Any]]) -> str | None:
+    """Return why a trace is refused whose *gpus* are named as those of another maker."""
+    names = [name for gpu in gpus if isinstance(name := gpu.get("name"), str)]
+    return next(
+        (
+            why
+            for pattern, why in _OTHER_NAMES
+            for name in names
+            if pattern.search(name[:_LONGEST_WORD])
+        ),
+        None,
+    )
+
+
+def _other_maker(trace: ChromeTrace, other_runtime: str) -> str | None:
+    """Return why a trace without calls of CUDA is refused, where another device did the work."""
+    if other_runtime:
+        return _OTHER_MAKERS.get(other_runtime, OF_OTHERS)
     for edge in trace.edges:
         if match := _OTHER_CATEGORY.search(edge):
-            return _OTHER_MAKERS[match[1].decode()]
+            return _OTHER_MAKERS.get((match[1] or match[2]).decode(), OF_OTHERS)
     distributed = trace.header.get("distributedInfo")
     backend = distributed.get("backend") if isinstance(distributed, dict) else None
     named = _OTHER_BACKEND.match(backend) if isinstance(backend, str) else None

@@ -318,6 +318,52 @@ def test_devices_of_other_makers_are_named(
         read(tmp_path / "file", traces.kineto([event], deviceProperties=[]))
 
 
+@pytest.mark.parametrize(
+    ("category", "maker"),
+    [
+        ("xpu_runtime", "Intel"),
+        ("mtia_runtime", "MTIA"),
+        ("hpu_op", "Habana"),
+        ("npu_runtime", "Ascend"),
+        ("musa_runtime", "Moore Threads"),
+        ("privateuse1_runtime", "none of NVIDIA's"),
+    ],
+)
+def test_other_runtimes_tell_that_kernels_are_not_nvidias(
+    tmp_path: Path, category: str, maker: str
+) -> None:
+    """Other makers' kernels have the same category; a program may drive other devices beside CUDA's."""
+    events = [traces.kernel(0, 1), traces.event(category, "launch", 0, 1, {})]
+    for header in ({"deviceProperties": []}, {}):
+        with pytest.raises(BadInput, match=maker):
+            read(tmp_path / "file", traces.kineto(events, **header))
+    assert timeline(tmp_path / "file", traces.kineto([*events, traces.call(0, 1)])).gpu == 0
+
+
+def test_another_runtime_far_into_a_trace_tells(tmp_path: Path) -> None:
+    operators = [
+        traces.event("cpu_op", "aten::add", at, 1, {"x": "y" * 1000}) for at in range(8000)
+    ]
+    events = [*operators, traces.event("tpu_runtime", "launch", 0, 1, {}), *operators]
+    with pytest.raises(BadInput, match="none of NVIDIA's"):
+        read(tmp_path / "file", traces.kineto([traces.kernel(0, 1), *events]))
+
+
+@pytest.mark.parametrize(
+    ("name", "maker"),
+    [
+        ("Gaudi2", "Habana"),
+        ("Ascend 910B", "Ascend"),
+        ("MTT S4000", "Moore"),
+        ("MetaX C500", "none"),
+    ],
+)
+def test_names_of_other_makers_devices_tell(tmp_path: Path, name: str, maker: str) -> None:
+    events = [traces.kernel(0, 1), traces.call(0, 1)]
+    with pytest.raises(BadInput, match=maker):
+        read(tmp_path / "file", traces.kineto(events, deviceProperties=[{"id": 0, "name": name}]))
+
+
 def test_the_backend_names_the_maker_where_no_event_does(tmp_path: Path) -> None:
     text = traces.kineto([], distributedInfo={"backend": "cpu:gloo,mtia:hccl"})
     with pytest.raises(BadInput, match="MTIA"):
