@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _WANTED = re.compile(
     rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime"|overhead"|[a-z0-9]{1,30}_runtime")'
-    rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#|Optimizer\.)'
+    rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#|Optimizer\.|Record Window End")'
     # Events of 0.3 ms or more, by whatever name.
     rb'|"dur"\s*:\s*(?:[3-9]\d\d|\d{4})'
 )
@@ -122,6 +122,14 @@ _SAMPLE = (
     "It is a sample: by the numbers of its calls of CUDA, events between them were left out. Why the GPU was idle, and for "
     "how long, cannot be told."
 )
+# What the profiler writes once, where a recording ends.
+_WINDOW_END = "Record Window End"
+_REPEATED = (
+    "The same events are in it {} times, so that calls and times would count that many times."
+)
+_TOGETHER = "Several recordings were put together in it: calls of CUDA have the numbers of others, or it ends more than once."
+_OF_ITS_OWN = "Give each recording as a file of its own, or a folder of them."
+_SEVERAL = f"{_TOGETHER} Why the GPUs were idle, and for how long, cannot be told."
 
 
 def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
@@ -145,7 +153,7 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         "user_annotation": reader.annotation,
         "gpu_user_annotation": reader.gpu_annotation,
     }
-    kept, other = 0, ""
+    kept, other, windows = 0, "", 0
     for number, event in trace.events(_WANTED, repeated.take):
         category = event.get("cat")
         word = category.lower() if isinstance(category, str) else ""
@@ -153,6 +161,7 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         if handle is None or event.get("ph") != "X":
             if not other and (match := _OTHER_RUNTIME.fullmatch(word)):
                 other = match[1]
+            windows += event.get("name") == _WINDOW_END
             continue
         try:
             repeated.learn(handle(event), event, trace.text)
@@ -164,15 +173,36 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
             break
     repeated.finish()
     reader.finish()
-    calls = sum(
-        runs.durations.summary().count for runs in recording.calls.values() if runs.durations
-    )
-    if recording.launch_log.is_sample_of(calls):
-        recording.is_sample = True
-        recording.notes.append(_SAMPLE)
     _read_header(trace.header, recording)
     _check_vendor(trace, recording, other)
+    if _are_several(recording, windows):
+        recording.is_sample = True
+        recording.notes.append(_SEVERAL)
+    elif recording.launch_log.is_sample_of(_calls(recording)):
+        recording.is_sample = True
+        recording.notes.append(_SAMPLE)
     return recording
+
+
+def _are_several(recording: Recording, windows: int) -> bool:
+    """Return whether recordings of several GPUs were put together, which end *windows* times.
+
+    Raises BadInput where they are of one GPU: no time or call between them is true.
+    """
+    log = recording.launch_log
+    if windows < 2 and not log.numbers_come_again:
+        return False
+    if (times := log.times_each_kernel) > 1:
+        raise BadInput(_REPEATED.format(times), hint=_OF_ITS_OWN)
+    if len(recording.gpus) < 2:
+        raise BadInput(_TOGETHER, hint=_OF_ITS_OWN)
+    return True
+
+
+def _calls(recording: Recording) -> int:
+    return sum(
+        runs.durations.summary().count for runs in recording.calls.values() if runs.durations
+    )
 
 
 class _Unusable(Exception):

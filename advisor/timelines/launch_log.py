@@ -23,6 +23,12 @@ _FEWEST_NUMBERED, _LEFT_OUT = 200, 100
 
 
 _BEHIND_ALL = 2**63  # numbers
+# Numbers that come again, at least, where recordings were put together: one may be misread.
+_FEWEST_AGAIN = 10
+# Of the kernels' rows: so many times as many as there are different ones, of a recording that is there twice.
+_TWICE = 1.5
+
+
 # Number, start and end in nanoseconds of the recording's clock, thread, and 1 for a graph, 0 for a kernel.
 LaunchRow = tuple[int, int, int, int, int]
 # Number of the launch, GPU, start and end.
@@ -97,6 +103,20 @@ class LaunchLog:
         """
         numbered = self._last - (self._first or 0)
         return self._count >= _FEWEST_NUMBERED and calls * _LEFT_OUT < numbered
+
+    @property
+    def numbers_come_again(self) -> bool:
+        """Whether launches have numbers of others, as CUDA gives each of them once in a process."""
+        again = (len(list(rows)) > 1 for _, rows in groupby(self._launches, key=itemgetter(0)))
+        return sum(again) >= _FEWEST_AGAIN
+
+    @property
+    def times_each_kernel(self) -> int:
+        """How many times the same run of a kernel is there: 1, but of recordings put together."""
+        if not len(self._kernels):
+            return 1
+        times = len(self._kernels) / sum(1 for _ in groupby(self._kernels))
+        return round(times) if times >= _TWICE else 1
 
     @property
     def tells(self) -> bool:

@@ -526,3 +526,37 @@ def test_numbers_of_calls_tell_a_sample(
     assert case.run.host_bound is not sampled
     assert case.limit is not None
     assert case.limit.limiter is (RunLimiter.ONE_KERNEL if sampled else RunLimiter.HOST_CODE)
+
+
+def recorded(begin: int, *, gpu: int = 0, count: int = 12) -> list[dict[str, Any]]:
+    """Return *count* launches and their kernels from *begin* us on, numbered as CUDA does in a process."""
+    events = []
+    for at in range(count):
+        start, number = begin + 100 * at, 100 + at
+        events.append(traces.call(start, 6, correlation=number))
+        events.append(traces.kernel(start + 10, 80, correlation=number, device=gpu))
+    end = {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": begin}
+    return [*events, end | {"args": {}}]
+
+
+@pytest.mark.parametrize("count", [3, 12])  # told by the windows, and by the numbers too
+def test_recordings_put_together_are_refused(tmp_path: Path, count: int) -> None:
+    first = recorded(0, count=count)
+    assert read(tmp_path / "one", traces.kineto(first)).notes == []
+    with pytest.raises(BadInput, match="The same events are in it 3 times"):
+        read(tmp_path / "thrice", traces.kineto([*first, *first, *first]))
+    two = [*first, *recorded(30_000_000, count=count)]
+    with pytest.raises(BadInput, match="Several recordings were put together"):
+        read(tmp_path / "two", traces.kineto(two))
+
+
+def test_recordings_of_several_gpus_put_together_are_noted(tmp_path: Path) -> None:
+    merged = read(tmp_path / "two", traces.kineto([*recorded(0), *recorded(0, gpu=1)]))
+    assert merged.is_sample
+    assert any("Several recordings were put together" in note for note in merged.notes)
+
+
+def test_numbers_tell_recordings_put_together_without_their_ends(tmp_path: Path) -> None:
+    two = [*recorded(0)[:-1], *recorded(30_000_000)[:-1]]
+    with pytest.raises(BadInput, match="Several recordings were put together"):
+        read(tmp_path / "two", traces.kineto(two))
