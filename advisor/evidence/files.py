@@ -190,10 +190,13 @@ class EvidenceFiles:
         """Yield each recorded run, and its kernels where no profile describes them better."""
         if not self.runs:
             return
-        from gpuadvise.advisor.timelines.case import balance_of, run_names
+        from gpuadvise.advisor.timelines.case import ranks_in, run_names
         from gpuadvise.advisor.timelines.evidence import facts_of_ranks, facts_of_timeline
 
-        if (balance := balance_of(self.runs)) is not None:
+        ranks = ranks_in(self.runs)
+        if (unlike := ranks.why_not_one_run) is not None:
+            self.reading.note(unlike)
+        if (balance := ranks.balance()) is not None:
             timelines = [case.timeline for case in self.runs]
             yield Described(facts=facts_of_ranks(balance, timelines))
         for case, run in zip(self.runs, run_names(self.runs), strict=True):

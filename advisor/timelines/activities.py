@@ -271,6 +271,7 @@ class Recording:
     version: str | None = None
     rank: int | None = None
     ranks: int | None = None
+    clock_base_ns: int = 0  # what its clock counts from
     gpus: dict[int, Activities] = field(default_factory=dict)
     devices: dict[int, Device] = field(default_factory=dict)
     calls: dict[str, CallRuns] = field(default_factory=dict)

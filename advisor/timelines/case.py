@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.timelines.activities import Recording
-    from gpuadvise.advisor.timelines.ranks import RankBalance
+    from gpuadvise.advisor.timelines.ranks import RankBalance, RankRuns
     from gpuadvise.advisor.timelines.run_limit import RunLimit
     from gpuadvise.advisor.timelines.staging import TracedStaging
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
@@ -109,8 +109,8 @@ def run_names(cases: Sequence[TimelineCase]) -> list[str | None]:
     return list(names)
 
 
-def balance_of(cases: Sequence[TimelineCase]) -> RankBalance | None:
-    """Return how the ranks among *cases* waited for each other; None where that cannot be told.
+def ranks_in(cases: Sequence[TimelineCase]) -> RankRuns:
+    """Return the ranks among *cases*.
 
     A rank is known by its number in the recording; GPUs that share a recording are ranks, too.
     """
@@ -123,7 +123,7 @@ def balance_of(cases: Sequence[TimelineCase]) -> RankBalance | None:
         number = line.gpu if gpus[case.place] > 1 else line.rank
         if number is not None:
             ranks.add(line, number)
-    return ranks.balance()
+    return ranks
 
 
 def limit_among(case: TimelineCase, balance: RankBalance | None) -> RunLimit | None:

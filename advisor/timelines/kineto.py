@@ -398,6 +398,7 @@ def _read_header(header: dict[str, Any], recording: Recording) -> None:
             )
             if device is not None and number is not None and len(recording.devices) < 64:
                 recording.devices[number] = device
+    recording.clock_base_ns = _count(header.get("baseTimeNanoseconds")) or 0
     distributed = header.get("distributedInfo")
     if isinstance(distributed, dict):
         recording.rank = _count(distributed.get("rank"))

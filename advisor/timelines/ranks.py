@@ -2,7 +2,8 @@
 
 A collective ends on all its ranks at about the same time, and on each it lasts from that rank's
 arrival on. So the shortest run of one collective is the sending itself, and what another rank's run
-took beyond is waiting for the last to come. No clocks are compared.
+took beyond is waiting for the last to come. No clocks are
+compared, but to tell recordings of other runs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.timelines.collectives import Collective, Operation
+from gpuadvise.advisor.timelines.one_run import RankOrigin, origin_of, why_not_one_run
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class _Rank:
     number: int
     span_ns: int
     exposed: float
+    origin: RankOrigin
 
 
 @dataclass(slots=True)
@@ -119,9 +122,13 @@ class RankRuns:
         communication = line.communication
         place = len(self._ranks)
         exposed = 0.0 if communication is None else 1 - communication.hidden_share
-        self._ranks.append(_Rank(number=number, span_ns=line.span_ns, exposed=exposed))
+        origin = origin_of(line, number)
+        self._ranks.append(
+            _Rank(number=number, span_ns=line.span_ns, exposed=exposed, origin=origin)
+        )
         before: dict[int, int] = {}
         for collective, start, end in communication.runs if communication else ():
+            origin.add(collective, end)
             if not _comparable(collective):
                 continue
             kind = self._kinds.setdefault(collective, len(self._kinds))
@@ -129,9 +136,15 @@ class RankRuns:
             before[kind] = count + 1
             self._runs.add(kind, count, end - start, place)
 
+    @property
+    def why_not_one_run(self) -> str | None:
+        """What says that the ranks are not of one run; None where nothing does."""
+        return why_not_one_run([rank.origin for rank in self._ranks])
+
     def balance(self) -> RankBalance | None:
-        """Return who waited for whom; None where fewer than two ranks ran the same collective."""
-        if len(self._ranks) < 2 or len({rank.number for rank in self._ranks}) < len(self._ranks):
+        """Return who waited for whom; None where fewer than two ranks of one run ran the same collective."""
+        numbers = {rank.number for rank in self._ranks}
+        if len(self._ranks) < 2 or len(numbers) < len(self._ranks) or self.why_not_one_run:
             return None
         waited, caused = [0] * len(self._ranks), [0.0] * len(self._ranks)
         last_in = [0] * len(self._ranks)

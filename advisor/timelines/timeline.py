@@ -271,6 +271,8 @@ class Timeline:
     inference: Inference | None = None  # None: no shapes tell it
     frame_period_ns: int | None = None  # where a clock paces the work; None: none does
     is_sample: bool = False  # of the events, so that idle time is not known
+    world: int | None = None  # how many ranks the program has, where the file says
+    clock_base_ns: int = 0  # what the recording's clock counts from
     first_steps: FirstSteps = field(default_factory=FirstSteps)
 
     @property
@@ -413,6 +415,8 @@ def _timeline(
         gpu=gpu,
         device=device,
         rank=recording.rank,
+        world=recording.ranks,
+        clock_base_ns=recording.clock_base_ns,
         span_ns=account.span_ns,
         busy_ns=account.busy_ns,
         kernel_ns=work_ns.kernels,

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -246,9 +247,13 @@ def _failed(diff: RunDiff) -> list[str]:
 def _run(request: KernelsRequest, device: Device | None) -> Run:
     path = request.files[0]
     if is_timeline(path):
+        from gpuadvise.advisor.timelines.case import ranks_in
         from gpuadvise.cli.timeline.request import timelines_in
 
-        return run_of_timelines([case.timeline for case in timelines_in((path,), device)])
+        cases = list(timelines_in((path,), device))
+        run = run_of_timelines([case.timeline for case in cases])
+        unlike = ranks_in(cases).why_not_one_run
+        return replace(run, notes=(*run.notes, unlike)) if unlike else run
     from gpuadvise.advisor.profiles.ncu_file import read_profiles
 
     damage: list[Damage] = []

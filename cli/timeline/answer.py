@@ -39,11 +39,13 @@ def answer(
     balance: RankBalance | None = None,
     listed: Operators | None = None,
     left: Sequence[not_judged.NotJudged] = (),
+    unlike: str | None = None,
 ) -> Answer:
     """Return the answer: the timeline with the longest span in full, the others beside it.
 
     *balance* says how the ranks among them waited for each other, *listed* are the operators of the
-    first, where they were asked for, *left* files that nobody could read.
+    first, where they were asked for, *left* files that nobody could read,
+    and *unlike* says why the ranks are not of one run.
     """
     cases = sorted(timelines, key=lambda case: -case.timeline.span_ns)
     first = cases[0]
@@ -90,7 +92,7 @@ def answer(
             balance=balance,
             by_operator=listed,
         ),
-        notes=[*_notes(cases), *not_judged.notes(left)],
+        notes=[*_notes(cases), *([unlike] if unlike else []), *not_judged.notes(left)],
         failed=failed,
         exit=code,
         pictures=lambda: [lanes.time_account(first.timeline), lanes.picture(first.timeline)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuadvise.advisor.timelines.case import balance_of
+from gpuadvise.advisor.timelines.case import ranks_in
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.engines import chosen_engine, with_lost
 from gpuadvise.cli.not_judged import NotJudged
@@ -41,5 +41,6 @@ def command(request: TimelineRequest) -> Answer:
 
         line = longest.timeline
         save(request.plot, title(line), lambda axes: draw(axes, line), lambda: picture(line))
-    said = answer(request, cases, balance_of(cases), listed, left)
+    ranks = ranks_in(cases)
+    said = answer(request, cases, ranks.balance(), listed, left, ranks.why_not_one_run)
     return with_lost(said, spread)
