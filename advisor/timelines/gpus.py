@@ -21,6 +21,7 @@ _BUILT_FOR = re.compile(
     r"(?:^|_)sm(\d{2,3})_|(?:^|::|_)(volta|turing|ampere|hopper)_", re.IGNORECASE
 )
 _ARCHITECTURES = {"volta": 7, "turing": 7, "ampere": 8, "hopper": 9}
+_MIB = 1 << 20
 _LATEST_MAJOR, _LATEST_MINOR = 99, 9
 
 
@@ -36,6 +37,8 @@ def traced_device(
         return None
     sms = _whole(sm_count, 1, MOST_MULTIPROCESSORS)
     memory = _whole(memory_bytes, 1, 2**50)
+    if memory is not None and memory < _MIB:  # older exports of Nsight Systems count MiB
+        memory *= _MIB
     capability = Capability(version[0], version[1])
     try:
         device = identify(name[:LONGEST], sm_count=sms, memory_bytes=memory)

@@ -154,6 +154,9 @@ PAGEABLE_D2H_RATE = 17e9
 PAGEABLE_D2H_SPREAD = 1.72
 # Assumed where nothing is known: the commonest link, and engines for both directions.
 _COMMON_PCIE = 4
+# What parts of a compute capability before Ampere's have, by its major number: white papers of the
+# architectures, and all parts of the catalogue but three of Kepler's.
+_OLD_PCIE = {1: 1, 2: 2, 3: 3, 5: 3, 6: 3, 7: 3}
 _COMMON_ENGINES = 2
 # Integrated parts copy within one memory: each byte is read and written there, and copies
 # reach about 80 % of the theoretical rate.
@@ -214,7 +217,8 @@ def _rate(device: Device | None) -> tuple[float, str]:
         return device.memory_bandwidth * _INTEGRATED_SHARE, "copy within the shared memory"
     link = host_link(device) if device else None
     if link is None:
-        link = pcie(_COMMON_PCIE)
+        major = device.capability.major if device else 0
+        link = pcie(_OLD_PCIE.get(major, _COMMON_PCIE))
         return link.attainable, f"assumed: {link.name}"
     return link.attainable, f"derived: {link.name}, share that pinned copies reach"
 

@@ -18,6 +18,7 @@ from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.case import cases_in
 from gpuadvise.advisor.timelines.evidence import traced_run
 from gpuadvise.advisor.timelines.gaps import KEPT_GAPS, GapCause
+from gpuadvise.advisor.timelines.gpus import traced_device
 from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.run_limit import RunLimiter
 from gpuadvise.advisor.timelines.timeline import timelines_of
@@ -560,3 +561,16 @@ def test_numbers_tell_recordings_put_together_without_their_ends(tmp_path: Path)
     two = [*recorded(0)[:-1], *recorded(30_000_000)[:-1]]
     with pytest.raises(BadInput, match="Several recordings were put together"):
         read(tmp_path / "two", traces.kineto(two))
+
+
+def test_memory_counted_in_mib_names_the_gpu() -> None:
+    """As older exports of Nsight Systems count it."""
+    named = [
+        traced_device(
+            name="Tesla V100-PCIE-32GB", major=7, minor=0, sm_count=80, memory_bytes=memory
+        )
+        for memory in (32_510, 32_510 << 20)
+    ]
+    assert named[0] == named[1]
+    assert named[0] is not None
+    assert named[0].pcie_generation == 3

@@ -36,6 +36,18 @@ def test_nothing_known_is_said_to_be_assumed(make_device) -> None:
     assert default_link_model(make_device()).engines == 2
 
 
+@pytest.mark.parametrize(
+    ("capability", "link"),
+    [((6, 1), 3), ((7, 0), 3), ((7, 5), 3), ((2, 0), 2), ((8, 6), 4), ((9, 0), 4), ((12, 0), 4)],
+)
+def test_an_unknown_part_has_the_link_of_its_generation(
+    make_device, capability: tuple[int, int], link: int
+) -> None:
+    model = default_link_model(make_device(capability))
+    assert model.source == f"assumed: PCIe {link} x16"
+    assert model.h2d_rate == pcie(link).attainable
+
+
 def test_an_integrated_part_copies_within_its_memory(make_device) -> None:
     model = default_link_model(make_device(integrated=True, memory_bandwidth=200e9))
     assert model.h2d_rate == pytest.approx(80e9)
