@@ -148,8 +148,12 @@ class EvidenceFiles:
         """The timelines among the files, told by their content."""
         if not self.paths:
             return ()
-        from gpuadvise.advisor.timelines.signatures import is_timeline
+        from gpuadvise.advisor.timelines.signatures import is_packed_timeline, is_timeline
 
+        for path in filter(is_packed_timeline, self.paths):
+            from gpuadvise.advisor.timelines.read import refuse_packed
+
+            refuse_packed(path)
         paths = tuple(path for path in self.paths if is_timeline(path))
         if not paths:
             return ()

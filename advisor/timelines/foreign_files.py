@@ -19,6 +19,30 @@ _OF_MEMORY = (
     "Record a trace with profile_memory=True: gpuadvise timeline --operators shows its memory. "
     "https://pytorch.org/memory_viz draws snapshots."
 )
+# How packed files begin, what they are packed with, and what unpacks them, whole and into a pipe.
+_PACKED = (
+    (b"\x28\xb5\x2f\xfd", "with Zstandard", "zstd -d FILE", "zstd -dc FILE"),
+    (b"\xfd7zXZ\0", "with xz", "xz -dk FILE", "xz -dc FILE"),
+    (b"BZh", "with bzip2", "bzip2 -dk FILE", "bzip2 -dc FILE"),
+    (b"\x04\x22\x4d\x18", "with LZ4", "lz4 -d FILE", "lz4 -dc FILE"),
+    (b"PK\x03\x04", "in a zip archive", "unzip FILE", "unzip -p FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "in a 7z archive", "7z x FILE", None),
+)
+
+
+def packed_with(head: bytes) -> tuple[str, str] | None:
+    """Return that a file which begins with *head* is packed, and how to unpack it; None where it is not.
+
+    Files of gzip are read as they are.
+    """
+    for magic, how, unpack, into_pipe in _PACKED:
+        if head.startswith(magic):
+            pipe = f", or give its content: gpuadvise timeline <({into_pipe})" if into_pipe else ""
+            return (
+                f"is packed {how}",
+                f"Unpack it: {unpack}{pipe}. Files of gzip are read as they are.",
+            )
+    return None
 
 
 def is_memory_timeline(head: bytes) -> bool:
@@ -42,6 +66,8 @@ def way_on(name: str, head: bytes) -> tuple[str, str]:
         return "is a report of Nsight Systems that only its own program reads", _EXPORT
     if name.endswith(".ncu-rep"):
         return "is a report of Nsight Compute, on single kernels", "gpuadvise advise FILE reads it."
+    if packed := packed_with(head):
+        return packed
     if _EXECUTION_TRACE.match(head):
         return (
             "is an execution trace of PyTorch, which has no times of a GPU",

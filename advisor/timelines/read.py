@@ -23,13 +23,18 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
 from gpuadvise.advisor.timelines.chrome import ChromeTrace
-from gpuadvise.advisor.timelines.foreign_files import is_memory_timeline, way_on
+from gpuadvise.advisor.timelines.foreign_files import (
+    is_memory_timeline,
+    packed_with,
+    way_on,
+)
 from gpuadvise.advisor.timelines.signatures import (
     GPU_TRACE,
     GZIP,
     SQLITE,
     SUFFIXES,
     XPLANE,
+    is_packed_timeline,
     may_be_timeline,
 )
 
@@ -82,6 +87,9 @@ def timeline_files(path: str) -> list[str]:
     except OSError as error:
         raise BadInput(f"{quoted_path(str(folder))} cannot be read: {error.strerror}.") from None
     if not files:
+        packed = next((file for file in folder.iterdir() if is_packed_timeline(str(file))), None)
+        if packed is not None:
+            refuse_packed(str(packed))
         raise BadInput(
             f"{quoted_path(str(folder))} holds no timeline.",
             hint="Timelines end in .json, .json.gz, .sqlite, .xplane.pb or cuda_gpu_trace.csv.",
@@ -89,6 +97,17 @@ def timeline_files(path: str) -> list[str]:
     if len(files) > _MOST_FILES:
         raise BadInput(f"{quoted_path(str(folder))} holds more than {_MOST_FILES:,} files.")
     return [str(file) for file in files]
+
+
+def refuse_packed(path: str) -> None:
+    """Raise BadInput, with what unpacks it, for the file *path* where it is a timeline that is packed."""
+    if not is_packed_timeline(path):
+        return
+    with opened(path) as file:
+        packed = packed_with(file.read(_TOLD_BY))
+    if packed is not None:
+        kind, hint = packed
+        raise BadInput(f"{quoted_path(path)} {kind}.", hint=hint)
 
 
 def _readable(paths: list[str], progress: Callable[[int], None] | None) -> Iterator[Recording]:

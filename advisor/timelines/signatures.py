@@ -22,10 +22,22 @@ XPLANE = re.compile(
 # The header of nsys stats --report cuda_gpu_trace.
 GPU_TRACE = re.compile(rb'\s*"?Start \([a-z]+\)"?,"?Duration \([^\n]*"?Strm"?,"?Name"?\s')
 SUFFIXES = (".json", ".json.gz", ".sqlite", ".xplane.pb", "cuda_gpu_trace.csv")
+# Of files that are packed with something else than gzip.
+_PACKED_SUFFIXES = (".zst", ".zstd", ".xz", ".bz2", ".lz4", ".zip", ".7z")
 # A trace of PyTorch or JAX shows itself in its first lines, before or after its GPUs' properties.
 _SNIFFED = 1 << 16
 _CHROME = re.compile(rb'"(?:traceEvents|deviceProperties|displayTimeUnit)"')
 _PHASE = re.compile(rb'[{,]\s*"ph"\s*:\s*"')
+
+
+def is_packed_timeline(path: str) -> bool:
+    """Return whether the file *path* is called as a timeline is that was packed with something else than gzip."""
+    name = path.lower()
+    return any(
+        name.removesuffix(suffix).endswith(SUFFIXES)
+        for suffix in _PACKED_SUFFIXES
+        if name.endswith(suffix)
+    )
 
 
 def is_timeline(path: str) -> bool:

@@ -24,7 +24,7 @@ from gpuadvise.advisor.resource_diff.runs import (
     run_of_timelines,
     why_cut,
 )
-from gpuadvise.advisor.timelines.signatures import is_timeline
+from gpuadvise.advisor.timelines.signatures import is_packed_timeline, is_timeline
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Table, Tone, table
@@ -68,6 +68,11 @@ _REGRESSIONS = {
 
 def are_runs(old: str, new: str) -> bool:
     """Return whether both files are recorded runs; raises BadInput where only one is."""
+    for path in (old, new):
+        if is_packed_timeline(path):
+            from gpuadvise.advisor.timelines.read import refuse_packed
+
+            refuse_packed(path)
     kinds = [_kind(path) for path in (old, new)]
     if kinds[0] == kinds[1] or not {None, "timeline"} & {*kinds}:
         return kinds[0] is not None
