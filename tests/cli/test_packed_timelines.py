@@ -20,7 +20,7 @@ TRACE = traces.kineto([traces.kernel(0, 10)]).encode()
 
 def zipped(data: bytes) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("t.json", data)
     return file.getvalue()
 
