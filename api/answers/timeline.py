@@ -152,6 +152,18 @@ class TimelineKernel(Record):
 
 
 @record
+class TimelineRow(TimelineKernel):
+    """A kernel, and which recording it is of: a line of CSV."""
+
+    file: str
+    """The recording: its file, in the folder that was named."""
+    gpu: Count
+    """Number of the GPU."""
+    rank: Count | None
+    """Rank in the program."""
+
+
+@record
 class TimelineCopies(Record):
     """Copies, in the answer of ``timeline``."""
 
@@ -754,5 +766,5 @@ DECLARATION = AnswerDeclaration(
     description="Seconds, bytes, bytes per second, shares and occupancy from 0 to 1. null is not known. The fields of result are those of the GPU with the longest span; others holds the same fields of each further GPU or rank.",
     input=TimelineInput,
     results=(TimelineResult,),
-    rows=(TimelineKernel,),
+    rows=(TimelineRow,),
 )

@@ -52,6 +52,8 @@ def answer(
     device = first.timeline.device
     kept = request.limit or None
     kernels = [kernel_record(kernel, first.timeline) for kernel in first.timeline.kernels[:kept]]
+    # Columns that came later stand last: scripts count columns.
+    place = {"file": first.place, **named_fields(first.timeline, "gpu rank")}
     idlest = min(cases, key=_busy)
     code, failed = fails_under(
         f"of {inert(idlest.member or idlest.file)}'s span busy",
@@ -83,7 +85,7 @@ def answer(
             "ranks": None if balance is None else ranks.record(balance),
             "operators": None if listed is None else operators.record(listed, device, kept),
         },
-        rows=kernels,
+        rows=[{**kernel, **place} for kernel in kernels],
         columns=lambda: columns_of("timeline"),
         blocks=lambda: text.blocks(
             cases,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import traces
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -92,3 +92,17 @@ def test_a_rank_that_is_there_twice_is_noted(cli, tmp_path: Path) -> None:
     rank(tmp_path / "once", 0)
     ran = cli("diff", str(tmp_path / "once"), str(tmp_path / "run"))
     assert 'run": Several recordings say that they are rank 0' in ran.err
+
+
+def test_lines_of_csv_say_of_which_rank_they_are(cli, tmp_path: Path) -> None:
+    rank(tmp_path / "run", 0)
+    rank(tmp_path / "run", 1, begin=500_000, apart=3_100)
+    lines = list(
+        csv.DictReader(io.StringIO(cli("timeline", str(tmp_path / "run"), "--format", "csv").out))
+    )
+    assert {line["rank"] for line in lines} == {"1"}
+    assert {line["gpu"] for line in lines} == {"0"}
+    assert {Path(line["file"]).name for line in lines} == {"1.json"}
+    assert list(lines[0])[-3:] == ["file", "gpu", "rank"]
+    ran = cli("timeline", str(tmp_path / "run"), "--format", "ndjson")
+    assert json.loads(ran.out.splitlines()[0])["rank"] == 1
