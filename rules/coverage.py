@@ -145,6 +145,8 @@ def _did_not_run(report: Report) -> bool:
 
 # Kernels that a command has room for: a profile of the longest ones tells most.
 _MOST_PROFILED = 3
+_LONGEST_NAME = 60
+_MANGLED = "_Z"
 # What the report of a launch makes known; a test compares this with a recorded one.
 FROM_A_PROFILE = frozenset({
     "active_threads", "bank_efficiency", "device", "faster_launches", "fp64_ratio", "grid", "kernel", "launch", "launched", "launches",
@@ -168,11 +170,35 @@ def wanted_profile(reports: Sequence[Report], coverage: Coverage, hot: Sequence[
     wanted = {str(entry["rule"]) for entry in coverage.lacking}
     rules = {rule for report in reports for rule, _ in report.not_evaluated if rule.id in wanted}
     count = sum(not lacks(rule, known) for rule in rules)
-    names = list(dict.fromkeys(base_name(kernel) for kernel in hot))[:_MOST_PROFILED]
-    plain = [name for name in names if name.isidentifier()]
+    plain = _patterns(hot)
     chosen = f" -k regex:'^({'|'.join(plain)})$'" if plain else ""
     command = f"ncu --set full{chosen} -o report ./app"
     return f"A profile lets {count} of them judge: {command}" if count else ""
+
+
+def _patterns(hot: Sequence[str]) -> list[str]:
+    """Return what matches the names of the first of the *hot* kernels, each once."""
+    found: dict[str, None] = {}
+    for kernel in hot:
+        if (pattern := _pattern(kernel)) is not None:
+            found[pattern] = None
+        if len(found) == _MOST_PROFILED:
+            break
+    return list(found)
+
+
+def _pattern(kernel: str) -> str | None:
+    """Return what matches the name by which a profiler chooses *kernel*; None where that is not known.
+
+    It goes by the function's name alone, without namespaces and arguments; compilers of whole models
+    make names of hundreds of letters, of which the begin tells.
+    """
+    from gpuadvise.advisor.binaries.names import demangle
+
+    name = base_name(demangle(kernel) or kernel)
+    if not (name.isidentifier() and name.isascii()) or name.startswith(_MANGLED):
+        return None
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}.*"
 
 
 def _script(reports: Sequence[Report]) -> str:

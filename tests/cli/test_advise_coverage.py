@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import tarfile
 from pathlib import Path
 
@@ -45,6 +47,36 @@ def test_the_command_names_the_hot_kernels(recordings: Path, cli) -> None:
     out = cli("advise", str(recordings / "alloc_once.json.gz")).out
     command = "ncu --set full -k regex:'^(vectorized_elementwise_kernel)$' -o report ./app"
     assert out.splitlines()[-1].endswith(f"of them judge: {command}")
+
+
+MANGLED = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_"
+FUSED = "triton_poi_fused_" + "_unsafe_index_add_mul_sigmoid" * 20
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        ([MANGLED], " -k regex:'^(vectorized_elementwise_kernel)$'"),
+        ([FUSED, "add"], f" -k regex:'^({FUSED[:60]}.*|add)$'"),
+        (["_ZN7unknownXYZ" + "1" * 900, "add"], " -k regex:'^(add)$'"),
+        (["a'; rm -rf $HOME #", "`id`", "größe"], ""),
+        (["a", "ns::a<int>(float*)", "b", "c", "d"], " -k regex:'^(a|b|c)$'"),
+    ],
+)
+def test_the_command_is_short_and_safe_in_a_shell(
+    cli, tmp_path: Path, names: list[str], chosen: str
+) -> None:
+    trace = tmp_path / "t.json"
+    kernels = [traces.kernel(at * 1000, 900 - 100 * at, name) for at, name in enumerate(names)]
+    trace.write_text(traces.kineto(kernels))
+    last = cli("advise", str(trace)).out.splitlines()[-1]
+    command = last.partition("judge: ")[2]
+    assert command == f"ncu --set full{chosen} -o report ./app"
+    assert len(command) < 300
+    words = shlex.split(command)
+    if chosen:
+        pattern = re.compile(words[words.index("-k") + 1].removeprefix("regex:"))
+        assert any(pattern.fullmatch(name) for name in (*names, "vectorized_elementwise_kernel"))
 
 
 def test_an_idle_gpu_is_never_well(cli, tmp_path: Path) -> None:
