@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
 from gpuadvise.advisor.facts.limiter import AT_ROOF, AtRoof, TooLittleWork
+from gpuadvise.advisor.facts.tensor_cores import FASTER, tensor_speedups
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.evidence import profiled
 from gpuadvise.rules.gain_bounds import left_over
-from gpuadvise.rules.products import FASTER, tensor_speedups
 from gpuadvise.rules.thresholds import CLEARLY_FASTER, LARGEST_GAIN, NO_TENSOR
 
 if TYPE_CHECKING:

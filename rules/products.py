@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import could_use_tf32
+from gpuadvise.advisor.facts.tensor_cores import FIRST_TENSOR
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.facts.workload import bytes_per_load, relieved, sm_units
 from gpuadvise.advisor.memory.word_size import WARP_SIZE
@@ -38,15 +39,6 @@ NARROW = number(
 )
 _HALF_POINTER = r"\b(__half|__nv_bfloat16|half|bfloat16)2?\b[^,()]{0,20}\*"
 _FLOAT_POINTER = r"\bfloat[24]?\b[^,()]{0,20}\*"
-FIRST_TENSOR = number(
-    7, "first tensor cores", "major compute capability", "programming guide: Volta"
-)
-FIRST_TF32 = number(8, "first TF32", "major compute capability", "programming guide: Ampere")
-FASTER = number(
-    16.0, "FP16 on tensor cores per FP32 on ordinary units", "", "data sheets: at most, on any part"
-)
-# Chips of Turing that have none.
-_WITHOUT_TENSOR_CORES = re.compile(r"\bGTX\b|\bMX ?\d|\bT(?:4|5|6|10|12)00\b")
 _TILE = number(
     8.0,
     "requests to L2 that larger tiles replace with one",
@@ -110,20 +102,6 @@ def is_narrow(profile: KernelProfile) -> bool:
 def is_called_in_fp32(kernel: str | None, profile: KernelProfile) -> bool:
     """Return whether *kernel* is a library's product that its caller could have made in TF32."""
     return kernel is not None and could_use_tf32(kernel) and not is_narrow(profile)
-
-
-def tensor_speedups(device: Device) -> tuple[float, float] | None:
-    """Return how much faster the tensor cores are than FP32, in TF32 and in BF16; None without them."""
-    fp32, tf32, bf16 = map(device.peaks.get, ("fp32", "tf32_tensor", "bf16_tensor"))
-    return (tf32 / fp32, bf16 / fp32) if fp32 and tf32 and bf16 else None
-
-
-def tensor_cores(device: Device) -> bool | None:
-    """Return whether a part has tensor cores, by its capability; None where that does not tell."""
-    if device.capability.major < FIRST_TENSOR:
-        return False
-    turing = FIRST_TENSOR <= device.capability.major < FIRST_TF32 and device.capability.minor > 0
-    return None if turing and _WITHOUT_TENSOR_CORES.search(device.name) else True
 
 
 def on_tensor_cores(profile: KernelProfile, factor: float) -> dict[str, float]:

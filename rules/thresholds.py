@@ -16,15 +16,6 @@ CLEARLY_FASTER = number(
 KEPT_IN_L1 = number(
     16 * 1024, "array that L1 keeps", "bytes", "our judgement: L1 has 24 KiB and more"
 )
-NOTICEABLE = number(0.05, "noticeable", "share of the run", "our judgement")
-OF_PRODUCTS = number(0.1, "FP32 or FP64 products", "share", "our judgement", LaunchSet.RECORDED)
-CUBLAS_REACHES = number(
-    0.75,
-    "FP32 peak that cuBLAS reaches",
-    "share",
-    "measured on an H200 with 4096 x 4096 matrices: 0.77",
-    LaunchSet.RECORDED,
-)
 STARTING = number(
     5e-6,
     "start and end of a launch",

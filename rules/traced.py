@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.product_savings import half_of_the_rest
+from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -12,7 +14,6 @@ from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Location
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.expectation import OF_A_KERNEL
 from gpuadvise.rules.model import Priority
-from gpuadvise.rules.thresholds import NOTICEABLE
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
@@ -117,14 +118,11 @@ def line_of(cause: IdleCause | None) -> Location | None:
     return Location(file=cause.file, line=cause.line)
 
 
-def half_of_the_rest(run: TracedRun, seconds: float) -> float:
-    """Return what half the bytes save at most of the busy time beside *seconds*."""
-    return max(0.0, run.busy_seconds - seconds) / 2
-
-
 def with_half_the_bytes(run: TracedRun, seconds: float, bits: int) -> str:
     """Return why numbers of *bits* may win more than *seconds*; nothing where that is little of the rest."""
-    if half_of_the_rest(run, seconds) < NOTICEABLE * (run.span_seconds - seconds):
+    # Of 64 bits weights and gradients become shorter, too.
+    rest = half_of_the_rest(run, seconds, sends_fewer=bits == 32)
+    if rest < NOTICEABLE * (run.span_seconds - seconds):
         return ""
     return f", and numbers of {bits} bits may halve the time of the other kernels and copies"
 

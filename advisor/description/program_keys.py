@@ -96,6 +96,7 @@ _IDLE = (
     "silent_before",
     "silent_after",
     "frame_period",
+    "communication",
     "exposed_communication",
     "rank_wait",
     "queueing_idle",

@@ -14,6 +14,7 @@ WORTH_SAYING = number(
     "below it no measurement would show the change",
     LaunchSet.RECORDED,
 )
+NOTICEABLE = number(0.05, "noticeable", "share of the run", "our judgement")
 # Fewer waits let a queue build up, and the host gets ahead of the GPU.
 _LAUNCHES_PER_WAIT = number(
     25, "launches per wait, at most", "", "our judgement: about one per layer of a model"
@@ -188,6 +189,7 @@ class TracedRun:
     values_read: int = 0  # copies to the host of a value or two
     values_read_seconds: float = 0.0
 
+    communication_seconds: float = 0.0  # hidden or not
     exposed_communication_seconds: float = 0.0  # no kernel computes meanwhile
     rank_wait_seconds: float = 0.0  # of that, waiting for other ranks
     collectives: int = 0

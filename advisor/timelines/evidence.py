@@ -207,6 +207,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         steps=timeline.steps_again,
         start_cause=_start_cause(timeline),
         before_cause=_before(timeline),
+        communication_seconds=_communication_ns(timeline) / _NS,
         exposed_communication_seconds=account.communication_ns / _NS,
         rank_wait_seconds=_rank_wait_ns(timeline) / _NS,
         collectives=_collective_calls(timeline),
@@ -287,6 +288,10 @@ def _rank_wait_ns(timeline: Timeline) -> int:
         elif one.calls >= _FEWEST_COLLECTIVES and one.median_ns >= _VARIES * one.shortest_ns:
             waited += max(0, one.total_ns - one.calls * one.median_ns)
     return round(min(waited, communication.total_ns) * (1 - communication.hidden_share))
+
+
+def _communication_ns(timeline: Timeline) -> int:
+    return timeline.communication.total_ns if timeline.communication else 0
 
 
 def _collective_calls(timeline: Timeline) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -11,7 +12,6 @@ from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
-from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import LOUD, span_gain
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from gpuadvise.advisor.facts.library_kernels import (
     library_of,
 )
 from gpuadvise.advisor.facts.limiter import SHORT
+from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.facts.workload import blocks_of
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
@@ -21,7 +22,7 @@ from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.gain_bounds import launched_at_once
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import NOTICEABLE, STARTING
+from gpuadvise.rules.thresholds import STARTING
 from gpuadvise.rules.traced import held_by, idle_gain, idle_of, line_of, too_little
 
 if TYPE_CHECKING:

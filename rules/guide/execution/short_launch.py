@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.library_kernels import library_of
+from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.facts.units import ISSUED, Unit
 from gpuadvise.advisor.facts.workload import relieved
 from gpuadvise.advisor.quantity import show_seconds
@@ -15,7 +16,7 @@ from gpuadvise.rules.gain_bounds import EMPTY
 from gpuadvise.rules.guide.execution.launch_bound import MANY
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
-from gpuadvise.rules.thresholds import NOTICEABLE, STARTING
+from gpuadvise.rules.thresholds import STARTING
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.kernel_profile import KernelProfile

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.product_savings import (
+    OF_PRODUCTS,
+    saved_by_faster_products,
+    saved_by_tensor_cores,
+)
+from gpuadvise.advisor.facts.tensor_cores import FASTER, FIRST_TF32, tensor_cores, tensor_speedups
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
-from gpuadvise.rules.products import FASTER, FIRST_TF32, tensor_cores, tensor_speedups
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import CUBLAS_REACHES, OF_PRODUCTS
-from gpuadvise.rules.traced import LOUD, half_of_the_rest, span_gain, with_half_the_bytes
+from gpuadvise.rules.traced import LOUD, span_gain, with_half_the_bytes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -36,12 +40,12 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     if timeline.share(seconds) < OF_PRODUCTS:
         return PASSED
     if device is None:
-        return _in_half(timeline, None) if timeline.has_tensor_cores else undecided("device")
+        return _in_half(timeline, None, None) if timeline.has_tensor_cores else undecided("device")
     factor = tensor_speedups(device)
     if factor is None:  # parts without TF32 have other peaks
         fp32, fp16 = device.peaks.get("fp32"), device.peaks.get("fp16_tensor")
         if fp32 and fp16:
-            return _in_half(timeline, fp16 / fp32)
+            return _in_half(timeline, device, fp16 / fp32)
         if device.peaks:
             return PASSED
         return _by_capability(timeline, device)
@@ -66,9 +70,9 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
         priority=_priority(timeline, max(tf32, bf16)),
         gain=span_gain(
             timeline,
-            _saved(timeline, max(tf32, bf16)) + half_of_the_rest(timeline, seconds),
+            _saved(timeline, device),
             "the kernels' time beyond what the fastest of these peaks would take, and half of the "
-            "other busy time: 16-bit numbers have half the bytes",
+            "other busy time beside communication: 16-bit numbers have half the bytes",
         ),
     )
 
@@ -78,10 +82,16 @@ def _by_capability(timeline: TracedRun, device: Device) -> Verdict:
     has = tensor_cores(device)
     if has is None:
         return undecided("device.peaks")
-    return _in_half(timeline, None, tf32=device.capability.major >= FIRST_TF32) if has else PASSED
+    return (
+        _in_half(timeline, device, None, tf32=device.capability.major >= FIRST_TF32)
+        if has
+        else PASSED
+    )
 
 
-def _in_half(timeline: TracedRun, factor: float | None, *, tf32: bool = False) -> Advice:
+def _in_half(
+    timeline: TracedRun, device: Device | None, factor: float | None, *, tf32: bool = False
+) -> Advice:
     """Advise 16-bit numbers on a GPU whose tensor cores know no TF32, or of which no peaks are known."""
     seconds = timeline.single_precision_seconds
     often = "several times" if factor is None else f"{show_number(factor)} times"
@@ -104,17 +114,15 @@ def _in_half(timeline: TracedRun, factor: float | None, *, tf32: bool = False) -
         priority=_priority(timeline, factor or FASTER),
         gain=span_gain(
             timeline,
-            _saved(timeline, factor or FASTER) + half_of_the_rest(timeline, seconds),
+            _saved(timeline, device),
             "the kernels' time beyond what tensor cores at their peak would take, and half of the other busy "
-            "time: 16-bit numbers have half the bytes",
+            "time beside communication: 16-bit numbers have half the bytes",
         ),
     )
 
 
-def _saved(run: TracedRun, factor: float) -> float:
-    """Return the seconds that the products save on units *factor* times as fast: short launches save none."""
-    long = max(0.0, run.single_precision_seconds - run.short_products_seconds)
-    return long * (1 - CUBLAS_REACHES / factor)
+def _saved(run: TracedRun, device: Device | None) -> float:
+    return saved_by_tensor_cores(run, device) or 0.0
 
 
 def _priority(run: TracedRun, factor: float) -> Priority | None:
@@ -122,7 +130,7 @@ def _priority(run: TracedRun, factor: float) -> Priority | None:
 
     Likewise where launches take the time: shorter kernels wait as long for the next.
     """
-    little = run.lasting_share(_saved(run, factor)) < LOUD
+    little = run.lasting_share(saved_by_faster_products(run, factor)) < LOUD
     return Priority.LOW if little or run.launch_bound else None
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.product_savings import OF_PRODUCTS, saved_by_single_precision
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.thresholds import CUBLAS_REACHES, OF_PRODUCTS
-from gpuadvise.rules.traced import half_of_the_rest, span_gain, with_half_the_bytes
+from gpuadvise.rules.traced import span_gain, with_half_the_bytes
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -43,7 +43,7 @@ def check(timeline: TracedRun, device: Device) -> Verdict:
         ),
         gain=span_gain(
             timeline,
-            seconds * (1 - CUBLAS_REACHES * now / tf32) + half_of_the_rest(timeline, seconds),
+            saved_by_single_precision(timeline, device) or 0.0,
             "the kernels' time beyond what the peak in TF32 would take, and half of the other busy "
             "time: 32-bit numbers have half the bytes",
         ),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.product_savings import saved_by_one_layout
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
-from gpuadvise.rules.thresholds import OF_PRODUCTS
-from gpuadvise.rules.traced import half_of_the_rest, span_gain
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import TracedRun
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def check(timeline: TracedRun) -> Verdict:
     """Advise where convolutions turn their data around for the tensor cores."""
-    seconds = timeline.layout_seconds
-    if timeline.share(seconds) < OF_PRODUCTS:
+    seconds, saved = timeline.layout_seconds, saved_by_one_layout(timeline)
+    if saved is None:
         return PASSED
     return Advice(
         message=(
@@ -38,7 +38,7 @@ def check(timeline: TracedRun) -> Verdict:
         ),
         gain=span_gain(
             timeline,
-            seconds + half_of_the_rest(timeline, seconds),
+            saved,
             "the conversions' time, and half of the other busy time: 16-bit numbers have half the "
             "bytes",
         ),

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.product_savings import (
+    MULTIPLE,
+    is_of_odd_attention,
+    odd_products,
+    saved_by_padding,
+)
+from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict
 from gpuadvise.rules.evidence import derived, traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
-from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedProduct, TracedRun
-
-MULTIPLE = number(
-    8,
-    "multiple",
-    "elements",
-    "16 bytes of 16-bit elements: cuBLAS, tensor core usage",
-    LaunchSet.RECORDED,
-)
-_NARROW = number(
-    64,
-    "side of a product that reads its matrix once",
-    "elements",
-    "our judgement",
-    LaunchSet.RECORDED,
-)
 
 
 def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
@@ -42,15 +32,10 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     """
     if timeline.share(timeline.unaligned_seconds) < NOTICEABLE:
         return PASSED
-    attention = timeline.score_products  # whose odd side is a sequence: to fuse it is the repair
-    products = [product for product in timeline.products if product not in attention]
-    # Rows lie behind each other: how many there are is nobody's stride, until the result is read by columns.
-    strides = {product.columns for product in products if product.columns % MULTIPLE}
-    odd = [product for product in products if _is_odd(product, strides)]
+    odd = odd_products(timeline)
+    if not odd:
+        return PASSED if is_of_odd_attention(timeline) else _by_kernels(timeline)
     seconds = sum(product.seconds or 0.0 for product in odd)
-    if not odd or timeline.share(seconds) < NOTICEABLE:
-        is_of_attention = any((one.rows | one.inner | one.columns) % MULTIPLE for one in attention)
-        return PASSED if is_of_attention else _by_kernels(timeline)
     worst = max(odd, key=lambda product: product.seconds or 0.0)
     shape = f"{worst.rows} x {worst.inner} by {worst.inner} x {worst.columns}"
     return Advice(
@@ -72,7 +57,7 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
             derived("columns", worst.columns, "elements"),
             derived("inner dimension", worst.inner, "elements"),
         ),
-        gain=_gain(timeline, odd, seconds, device),
+        gain=_gain(timeline, device),
     )
 
 
@@ -97,11 +82,6 @@ def _by_kernels(timeline: TracedRun) -> Advice:
     )
 
 
-def _is_odd(product: TracedProduct, strides: set[int]) -> bool:
-    sides = (product.rows, product.columns, product.inner)
-    return product.half_precision and not strides.isdisjoint(sides) and min(sides) >= _NARROW
-
-
 def _padded(product: TracedProduct) -> str:
     sides = (product.rows, product.columns, product.inner)
     moves = (
@@ -112,16 +92,11 @@ def _padded(product: TracedProduct) -> str:
     return ", ".join(moves)
 
 
-def _gain(
-    run: TracedRun, odd: list[TracedProduct], seconds: float, device: Device | None
-) -> Gain | None:
+def _gain(run: TracedRun, device: Device | None) -> Gain | None:
     """Return the bound: the products at the peak of the tensor cores."""
-    peak = device.peaks.get("bf16_tensor") or device.peaks.get("fp16_tensor") if device else None
-    if not peak:
-        return None
-    least = sum(product.flops for product in odd) / peak
+    saved = saved_by_padding(run, device)
     how = "the products' time beyond their operations / peak of the tensor cores"
-    return span_gain(run, max(0.0, seconds - least), how)
+    return None if saved is None else span_gain(run, saved, how)
 
 
 _ODD = {"rows": 4095, "columns": 4095, "inner": 4095, "dtype": "bfloat16", "calls": 8}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.tensor_cores import FASTER, FIRST_TF32, tensor_speedups
 from gpuadvise.advisor.facts.units import Unit
 from gpuadvise.advisor.peaks import TENSOR
 from gpuadvise.advisor.quantity import show_flops, show_number, show_share
@@ -13,15 +14,12 @@ from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Undecided, Ve
 from gpuadvise.rules.evidence import derived, profiled
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.products import (
-    FASTER,
-    FIRST_TF32,
     counts_multiply_adds,
     is_called_in_fp32,
     is_narrow,
     multiply_add_evidence,
     on_tensor_cores,
     product_share,
-    tensor_speedups,
     tensor_words,
 )
 from gpuadvise.rules.sources import cited, guide, programming_guide

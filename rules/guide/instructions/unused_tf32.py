@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.product_savings import CUBLAS_REACHES
+from gpuadvise.advisor.facts.tensor_cores import FASTER, FIRST_TF32, tensor_speedups
 from gpuadvise.advisor.facts.workload import is_short
 from gpuadvise.advisor.quantity import show_number, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Undecided, Verdict
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.products import (
-    FASTER,
-    FIRST_TF32,
     is_called_in_fp32,
     multiply_add_evidence,
     on_tensor_cores,
     product_share,
-    tensor_speedups,
     tensor_words,
 )
 from gpuadvise.rules.sources import cited, guide
-from gpuadvise.rules.thresholds import CLEARLY_FASTER, CUBLAS_REACHES
+from gpuadvise.rules.thresholds import CLEARLY_FASTER
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.pass_savings import attention_seconds, saved_by_fused_attention
+from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict
+from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived, traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import pytorch_attention
-from gpuadvise.rules.thresholds import NOTICEABLE
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.facts.timeline import TracedProduct, TracedRun
+    from gpuadvise.advisor.facts.timeline import TracedRun
 
 
 _CALL = (
@@ -30,8 +31,8 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     if not timeline.products:
         return _by_softmax(timeline)
     products = timeline.score_products
-    seconds = sum(product.seconds or 0.0 for product in products)
-    if timeline.fused_attention_seconds or timeline.share(seconds) < NOTICEABLE:
+    seconds, saved = attention_seconds(timeline), saved_by_fused_attention(timeline, device)
+    if saved is None:
         return PASSED
     scores = max(products, key=lambda product: product.rows * max(product.columns, product.inner))
     rows, columns = scores.rows, max(scores.columns, scores.inner)
@@ -48,7 +49,11 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
             traced("span", timeline.span_seconds, "s"),
             derived("sequence", columns, "elements"),
         ),
-        gain=_gain(timeline, products, seconds, device),
+        gain=span_gain(
+            timeline,
+            saved,
+            "the products' time, with the passes over memory, beyond their operations / peak of the tensor cores",
+        ),
     )
 
 
@@ -69,17 +74,6 @@ def _by_softmax(run: TracedRun) -> Verdict:
         ),
         priority=Priority.LOW,
     )
-
-
-def _gain(
-    run: TracedRun, products: tuple[TracedProduct, ...], seconds: float, device: Device | None
-) -> Gain:
-    """Return the bound: the products and the passes between them take what the tensor cores need."""
-    peak = device.peaks.get("bf16_tensor") or device.peaks.get("fp16_tensor") if device else None
-    least = sum(product.flops for product in products) / peak if peak else 0.0
-    saved = max(0.0, seconds + run.elementwise_seconds - least)
-    how = "the products' time, with the passes over memory, beyond their operations / peak of the tensor cores"
-    return span_gain(run, saved, how)
 
 
 _SCORES = {"rows": 4096, "inner": 64, "columns": 4096, "batch": 32, "dtype": "bfloat16", "calls": 8}

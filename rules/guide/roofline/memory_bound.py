@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import NEARLY_BUSY
+from gpuadvise.advisor.facts.pass_savings import pass_seconds, saved_by_fused_passes
 from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -28,13 +29,6 @@ MOST = number(
     "elementwise kernels",
     "share of the span",
     "our judgement: fusing most of them wins a fifth of the run",
-    LaunchSet.RECORDED,
-)
-SOME = number(
-    0.1,
-    "elementwise kernels, worth a word",
-    "share of the span",
-    "our judgement",
     LaunchSet.RECORDED,
 )
 
@@ -78,10 +72,8 @@ def check(
 
 def _recorded(timeline: TracedRun) -> Verdict:
     # Where attention is written out, `unfused-attention` is about its softmax.
-    attention = bool(timeline.score_products) and not timeline.fused_attention_seconds
-    softmax = timeline.softmax_seconds if attention else 0.0
-    seconds = max(0.0, timeline.elementwise_seconds - softmax)
-    if timeline.share(seconds) < SOME:
+    seconds, saved = pass_seconds(timeline), saved_by_fused_passes(timeline)
+    if saved is None:
         return PASSED
     return Advice(
         message=(
@@ -102,7 +94,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
         ),
         gain=span_gain(
             timeline,
-            seconds - timeline.fused_seconds,
+            saved,
             "their time but for the shortest of them: fused, they are one pass",
         ),
         priority=Priority.MEDIUM if timeline.share(seconds) >= MOST else Priority.LOW,
