@@ -118,10 +118,11 @@ def line_of(cause: IdleCause | None) -> Location | None:
     return Location(file=cause.file, line=cause.line)
 
 
-def with_half_the_bytes(run: TracedRun, seconds: float, bits: int) -> str:
+def with_half_the_bytes(
+    run: TracedRun, seconds: float, bits: int, *, sends_fewer: bool = False
+) -> str:
     """Return why numbers of *bits* may win more than *seconds*; nothing where that is little of the rest."""
-    # Of 64 bits weights and gradients become shorter, too.
-    rest = half_of_the_rest(run, seconds, sends_fewer=bits == 32)
+    rest = half_of_the_rest(run, seconds, sends_fewer=sends_fewer)
     if rest < NOTICEABLE * (run.span_seconds - seconds):
         return ""
     return f", and numbers of {bits} bits may halve the time of the other kernels and copies"

@@ -30,7 +30,7 @@ def check(timeline: TracedRun, device: Device) -> Verdict:
         message=(
             f"Matrix kernels in FP64 take {show_seconds(seconds)}, {show_share(timeline.share(seconds))} "
             f"of the span; {device.name} computes {show_number(tf32 / now)} times as fast in TF32"
-            f"{with_half_the_bytes(timeline, seconds, 32)}."
+            f"{with_half_the_bytes(timeline, seconds, 32, sends_fewer=True)}."
         ),
         action=(
             "Where single precision is enough, convert data and model: torch.from_numpy(x).float(), "
