@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
     from gpuadvise.rules.advice import Outcome
 
-_MOST = number(
+MOST_OF_A_RUN = number(
     1e6, "largest gain that is said of a run", "factor", "where nothing is left of the span"
 )
 LOUD = number(
@@ -49,7 +49,7 @@ def span_gain(run: TracedRun, saved: float, how: str) -> Gain:
     bound = run.bound(saved)
     return Gain(
         kind=GainKind.RUN_TIME,
-        upper_bound=_MOST if bound is None else min(bound, _MOST),
+        upper_bound=MOST_OF_A_RUN if bound is None else min(bound, MOST_OF_A_RUN),
         how=f"span / (span - {how})",
     )
 
@@ -59,7 +59,7 @@ def idle_gain(run: TracedRun, saved: float, how: str) -> Gain:
     bound = run.bound_without_profiler(saved)
     return Gain(
         kind=GainKind.RUN_TIME,
-        upper_bound=_MOST if bound is None else max(1.0, min(bound, _MOST)),
+        upper_bound=MOST_OF_A_RUN if bound is None else max(1.0, min(bound, MOST_OF_A_RUN)),
         how=f"span / (span - {how}), the profiler's part of each launch taken off the span",
     )
 

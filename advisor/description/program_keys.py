@@ -104,6 +104,7 @@ _IDLE = (
     "load_idle",
     "launch_overhead",
     "median_kernel",
+    "exposed_copy",
     "migration",
     "single_precision",
     "short_products",

@@ -195,7 +195,11 @@ class EvidenceFiles:
         if not self.runs:
             return
         from gpuadvise.advisor.timelines.case import ranks_in, run_names
-        from gpuadvise.advisor.timelines.evidence import facts_of_ranks, facts_of_timeline
+        from gpuadvise.advisor.timelines.evidence import (
+            facts_of_ranks,
+            facts_of_timeline,
+            run_among_ranks,
+        )
 
         ranks = ranks_in(self.runs)
         if (unlike := ranks.why_not_one_run) is not None:
@@ -208,7 +212,7 @@ class EvidenceFiles:
                 if facts.kernel is None:
                     known = facts.timeline
                     if balance is not None and known is not None:  # its ranks tell it better
-                        known = replace(known, rank_wait_seconds=0.0, collectives=0)
+                        known = run_among_ranks(known)
                     yield Described(facts=replace(facts, kernel=run, timeline=known))
                 elif not self.sorted.profiles:
                     yield Described(facts=facts, traced=True)

@@ -347,6 +347,7 @@ class Facts:
         waited = "80ms"
         values_read = 1
         values_read_time = "2us"
+        exposed_copy = "0s"  # of copies, while no kernel runs
         migration = "0s"
         has_tensor_cores = true  # by the names of its kernels
         single_precision = "0s"  # matrix kernels outside of tensor cores

@@ -40,10 +40,12 @@ _NARROW = number(
 
 
 def saved_by_tensor_cores(run: TracedRun, device: Device | None) -> float | None:
-    """Return what FP32 products save on tensor cores, and half the bytes elsewhere."""
+    """Return what FP32 products save on tensor cores, and half the bytes elsewhere; FP64 comes first."""
     factor = tensor_core_factor(run, device)
     seconds = run.single_precision_seconds
     if run.share(seconds) < OF_PRODUCTS or factor is None:
+        return None
+    if saved_by_single_precision(run, device) is not None:
         return None
     saved = saved_by_faster_products(run, factor) + half_of_the_rest(run, seconds)
     return beside_communication(run, saved)
@@ -79,10 +81,13 @@ def saved_by_single_precision(run: TracedRun, device: Device | None) -> float | 
     return beside_communication(run, saved, sends_fewer=True)
 
 
-def saved_by_one_layout(run: TracedRun) -> float | None:
-    """Return what conversions between NCHW and NHWC take, and half the bytes elsewhere."""
+def saved_by_one_layout(run: TracedRun, device: Device | None) -> float | None:
+    """Return what conversions between NCHW and NHWC take, and half the bytes elsewhere; wide products come first."""
     seconds = run.layout_seconds
     if run.share(seconds) < OF_PRODUCTS:
+        return None
+    wide = saved_by_single_precision(run, device), saved_by_tensor_cores(run, device)
+    if wide != (None, None):
         return None
     return beside_communication(run, seconds + half_of_the_rest(run, seconds))
 

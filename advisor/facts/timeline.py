@@ -194,6 +194,7 @@ class TracedRun:
     rank_wait_seconds: float = 0.0  # of that, waiting for other ranks
     collectives: int = 0
 
+    exposed_copy_seconds: float = 0.0  # of copies, inside of the GPU too, while no kernel runs
     migration_seconds: float = 0.0  # saved if managed memory came at the link's rate
     has_tensor_cores: bool = False  # by the names of its kernels
     single_precision_seconds: float = 0.0  # of matrix kernels outside of tensor cores
@@ -366,6 +367,17 @@ class TracedRun:
             host = self.launches * LAUNCH_COST
         remain = max(self.busy_seconds - self.values_read_seconds, host)
         return max(0.0, min(lost, self.span_seconds - remain))
+
+    @property
+    def waits_cost(self) -> bool:
+        """Whether waits are often and cost what is worth a word, beside the host's long work too."""
+        lost = min(self.share(self.lost_to_waits), self.share(self.lost_to_waits_alone))
+        return self.waits_often and lost >= WORTH_SAYING
+
+    @property
+    def lost_to_waits_alone(self) -> float:
+        """The seconds that waits cost beside the host's long work, where that is named for itself."""
+        return min(self.lost_to_waits, self.waits_beside_host_work + self.values_read_seconds)
 
     @property
     def waits_beside_host_work(self) -> float:

@@ -44,7 +44,7 @@ def _claimed(run: TracedRun, transfers: Iterable[Transfer], link: LinkModel | No
         claimed |= {"host-work", "launch", "profiler"}
     if run.host_bound:
         claimed.add("host-work")
-    if run.waits_often and run.share(run.lost_to_waits) >= WORTH_SAYING:
+    if run.waits_cost:
         claimed |= {"synchronization", *(("copy",) if run.values_read else ())}
     if run.share(run.allocation_idle_seconds) >= WORTH_SAYING:
         claimed.add("allocation")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.prose import quoted_path
 from gpuadvise.advisor.timelines.activities import CopyPath
-from gpuadvise.advisor.timelines.evidence import traced_run
+from gpuadvise.advisor.timelines.evidence import rank_waits, run_among_ranks, traced_run
 from gpuadvise.advisor.timelines.run_limit import limit_of
 from gpuadvise.advisor.timelines.staging import traced_staging
 from gpuadvise.advisor.timelines.what_if import what_if
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
+    from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.timelines.activities import Recording
     from gpuadvise.advisor.timelines.ranks import RankBalance, RankRuns
@@ -46,6 +47,9 @@ class TimelineCase:
     file: str  # as the user named it
     member: str | None = None  # of a folder
     timeline: Timeline
+    ranks: RankWaits | None = (
+        None  # how the ranks among which it was recorded waited for each other
+    )
 
     @property
     def place(self) -> str:
@@ -60,7 +64,8 @@ class TimelineCase:
     @cached_property
     def changes(self) -> tuple[WhatIf, ...]:
         """What could save 2 % of the span or more, the largest first."""
-        return what_if(self.timeline, self.link, self.run)
+        run = self.run if self.ranks is None else run_among_ranks(self.run)
+        return what_if(self.timeline, self.link, run, self.ranks)
 
     @cached_property
     def run(self) -> TracedRun:
@@ -124,6 +129,16 @@ def ranks_in(cases: Sequence[TimelineCase]) -> RankRuns:
         if number is not None:
             ranks.add(line, number)
     return ranks
+
+
+def among_ranks(
+    cases: Sequence[TimelineCase], balance: RankBalance | None
+) -> Sequence[TimelineCase]:
+    """Return *cases* with what *balance* measures of their waits for each other."""
+    if balance is None:
+        return cases
+    waits = rank_waits(balance, [case.timeline for case in cases])
+    return [replace(case, ranks=waits) for case in cases]
 
 
 def limit_among(case: TimelineCase, balance: RankBalance | None) -> RunLimit | None:

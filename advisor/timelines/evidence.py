@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Allocations, Managed
     from gpuadvise.advisor.facts.bag import Facts
+    from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.timelines.gaps import IdleTime
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.ranks import RankBalance
@@ -131,22 +133,32 @@ def _total_ns(kernels: Iterable[TracedKernel]) -> int:
 def facts_of_ranks(balance: RankBalance, timelines: Sequence[Timeline]) -> Facts:
     """Return how the ranks of a program, whose *timelines* these are, waited for each other."""
     from gpuadvise.advisor.facts.bag import Facts
-    from gpuadvise.advisor.facts.ranks import RankWaits
 
     numbers = [one.rank for one in balance.ranks]
-    accounts = [line.account for line in timelines]
     return Facts(
-        kernel=f"ranks {min(numbers)} to {max(numbers)}",
-        ranks=RankWaits(
-            count=len(numbers),
-            span_seconds=balance.span_ns / _NS,
-            waited_seconds=balance.saved_ns / _NS,
-            late=tuple(one.rank for one in balance.stragglers),
-            collectives=balance.collectives,
-            exposed_seconds=sum(one.communication_ns for one in accounts) / len(accounts) / _NS,
-            computing_seconds=sum(one.computing_ns for one in accounts) / len(accounts) / _NS,
-        ),
+        kernel=f"ranks {min(numbers)} to {max(numbers)}", ranks=rank_waits(balance, timelines)
     )
+
+
+def rank_waits(balance: RankBalance, timelines: Sequence[Timeline]) -> RankWaits:
+    """Return the waits and the communication of the mean rank."""
+    from gpuadvise.advisor.facts.ranks import RankWaits
+
+    accounts = [line.account for line in timelines]
+    return RankWaits(
+        count=len(balance.ranks),
+        span_seconds=balance.span_ns / _NS,
+        waited_seconds=balance.saved_ns / _NS,
+        late=tuple(one.rank for one in balance.stragglers),
+        collectives=balance.collectives,
+        exposed_seconds=sum(one.communication_ns for one in accounts) / len(accounts) / _NS,
+        computing_seconds=sum(one.computing_ns for one in accounts) / len(accounts) / _NS,
+    )
+
+
+def run_among_ranks(run: TracedRun) -> TracedRun:
+    """Return *run* of one rank without what all ranks tell better: how they wait for and send to each other."""
+    return replace(run, rank_wait_seconds=0.0, collectives=0)
 
 
 def run_facts(timeline: Timeline) -> Facts:
@@ -158,8 +170,7 @@ def run_facts(timeline: Timeline) -> Facts:
     link = default_link_model(timeline.device)
     run = traced_run(timeline, link)
     copies = traced_transfers(timeline, run)
-    has_kernels = timeline.kernel_ns >= WORTH_SAYING * timeline.span_ns
-    exposed = _exposed_seconds(timeline, link) if has_kernels and timeline.device else 0.0
+    has_kernels = _has_kernels(timeline)
     blocking = sum(bool(copy.blocking) for copy in copies if copy.memory is not HostMemory.PAGEABLE)
     return completed(
         Facts(
@@ -169,10 +180,10 @@ def run_facts(timeline: Timeline) -> Facts:
             run_seconds=run.span_seconds,
             transfers=copies or None,
             blocking_copies=blocking if has_kernels else 0,
-            transfer_seconds=exposed,
+            transfer_seconds=traced_transfer_seconds(timeline, link),
             pipeline=traced_pipeline(timeline, link),
             allocations=_allocations(timeline),
-            managed=_managed(timeline),
+            managed=traced_managed(timeline),
         )
     )
 
@@ -236,6 +247,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         waited_seconds=sum(call.seconds for call in waits),
         values_read=values_read,
         values_read_seconds=sum(copies.seconds for copies in values),
+        exposed_copy_seconds=timeline.exposed_copies_ns / _NS,
         migration_seconds=_migration_ns(timeline, link) / _NS,
         release_idle_seconds=launch_ns / _NS if _frees_again(timeline) else 0.0,
         has_tensor_cores=any(_SINCE_VOLTA.match(kernel.shape.name) for kernel in timeline.kernels),
@@ -590,8 +602,17 @@ def _memory(copies: TracedCopies) -> HostMemory | None:
     )
 
 
-def _exposed_seconds(timeline: Timeline, link: LinkModel) -> float:
-    """Return the copy time that would be left at the link's rate with all kernels beside it."""
+def _has_kernels(timeline: Timeline) -> bool:
+    return timeline.kernel_ns >= WORTH_SAYING * timeline.span_ns
+
+
+def traced_transfer_seconds(timeline: Timeline, link: LinkModel) -> float:
+    """Return the copy time that would be left at the link's rate with all kernels beside it.
+
+    Nothing of a run of copies alone, and where the link is not known.
+    """
+    if timeline.device is None or not _has_kernels(timeline):
+        return 0.0
     ways = [
         sum(
             least_ns(copies, link) or 0
@@ -639,9 +660,8 @@ def _allocations(timeline: Timeline) -> Allocations | None:
     )
 
 
-def _managed(timeline: Timeline) -> Managed | None:
-    from gpuadvise.advisor.facts.application import Managed
-
+def traced_managed(timeline: Timeline) -> Managed | None:
+    """Return the managed memory that moved to the GPU; None where none did."""
     inward = [
         copies
         for copies in timeline.steady_copies
@@ -649,6 +669,8 @@ def _managed(timeline: Timeline) -> Managed | None:
     ]
     if not inward:
         return None
+    from gpuadvise.advisor.facts.application import Managed
+
     taken_back, seconds = _taken_back(timeline)
     called = any("Prefetch" in call.name for call in timeline.calls)
     typical = median_low([copies.median_bytes for copies in inward])

@@ -1,7 +1,8 @@
 """What removing a cause of lost time could win at most, as a share of the traced span.
 
 Each bound is Amdahl's: span / (span - time that the cause takes), so no repair of that cause
-alone wins more. Causes are looked at one by one; their bounds do not multiply.
+alone wins more. Causes are looked at one by one; their bounds do not multiply. A change that a rule
+advises is listed with the rule's own arithmetic, and where the rule advises it.
 """
 
 from __future__ import annotations
@@ -10,36 +11,59 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE, WORTH_SAYING
-from gpuadvise.advisor.facts.timing import HostMemory
+from gpuadvise.advisor.facts.communication_savings import (
+    hidden_among_ranks,
+    hidden_of_one,
+    saved_by_even_rank,
+    saved_by_even_ranks,
+)
+from gpuadvise.advisor.facts.managed_savings import saved_by_prefetching
+from gpuadvise.advisor.facts.pass_savings import saved_by_fused_attention, saved_by_fused_passes
+from gpuadvise.advisor.facts.product_savings import (
+    saved_by_one_layout,
+    saved_by_padding,
+    saved_by_single_precision,
+    saved_by_tensor_cores,
+)
+from gpuadvise.advisor.facts.timeline import WORTH_SAYING
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.timelines.activities import CopyPath, Recorder
 from gpuadvise.advisor.timelines.avoidable import repeated_allocation_ns
-from gpuadvise.advisor.timelines.evidence import traced_pipeline, traced_transfers
+from gpuadvise.advisor.timelines.evidence import (
+    traced_managed,
+    traced_pipeline,
+    traced_transfer_seconds,
+    traced_transfers,
+)
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
 from gpuadvise.advisor.transfers.savings import (
-    saved_by_merging,
-    saved_by_pinning,
+    bound_of_pinning,
+    copies_to_pin,
+    saved_by_fewer_copies,
     saved_by_staging,
+    saved_of_run_by_merging,
+    saved_of_run_by_pinning,
     worth_merging,
-    worth_pinning,
     worthwhile_staging,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.timeline import TracedRun
-    from gpuadvise.advisor.facts.timing import Transfer
     from gpuadvise.advisor.timelines.timeline import Timeline
     from gpuadvise.advisor.transfers.links import LinkModel
 
 
+_NS = 1e9
 # A kernel that takes more of the span than this has no bound: what is left without it is start-up,
 # gaps and other kernels, and says nothing of how fast the kernel can be.
 _NEARLY_ALL = 0.9
+_MOST_KERNELS = 5
 # Round trips of data: so many, and so many times the bytes one way as the other at most.
 _OFTEN, _LIKE_SIZE = 4, 10
 
@@ -51,13 +75,21 @@ class Change(StrEnum):
     MERGE_COPIES = "merge-copies"
     OVERLAP_COPIES = "overlap-copies"
     KEEP_ON_GPU = "keep-on-gpu"
+    AVOID_COPIES = "avoid-copies"
+    PREFETCH_MEMORY = "prefetch-memory"
+    REUSE_MEMORY = "reuse-memory"
     LAUNCH_GRAPHS = "launch-graphs"
     WAIT_LESS = "wait-less"
     SHORTEN_HOST_WORK = "shorten-host-work"
-    REUSE_MEMORY = "reuse-memory"
     SHORTEN_CALLS = "shorten-calls"
     FUSE_KERNELS = "fuse-kernels"
-    AVOID_COPIES = "avoid-copies"
+    USE_TENSOR_CORES = "use-tensor-cores"
+    LEAVE_FP64 = "leave-fp64"
+    PAD_PRODUCTS = "pad-products"
+    KEEP_LAYOUT = "keep-layout"
+    FUSE_ATTENTION = "fuse-attention"
+    FUSE_PASSES = "fuse-passes"
+    EVEN_RANKS = "even-ranks"
     HIDE_COMMUNICATION = "hide-communication"
     FASTEN_KERNEL = "speed-up-kernel"
 
@@ -67,7 +99,7 @@ class WhatIf:
     """A change, the nanoseconds it saves at most, the bound on the whole, and its formula.
 
     ``speedup`` is None where nothing bounds it: the cause is all there is, or a kernel nearly all.
-    ``subject`` names the kernel of a change that is about one.
+    ``subject`` names what the change is about where it is one of several: the kernel, or the copies.
     """
 
     change: Change
@@ -76,151 +108,199 @@ class WhatIf:
     how: str
     subject: str | None = None
 
+    @property
+    def rank(self) -> float:
+        """What it is listed by: what has no bound could win what the largest kernel that has one could."""
+        return self.speedup or 1 / (1 - _NEARLY_ALL)
 
-def what_if(timeline: Timeline, model: LinkModel, run: TracedRun) -> tuple[WhatIf, ...]:
-    """Return the changes that could save at least 2 % of the span, the largest first."""
-    changes = [
-        _bounded(
-            timeline,
-            change,
-            saved,
-            how,
-            subject,
-            run,
-            _to_host_seconds(timeline, model, run) if change is Change.PIN_MEMORY else 0.0,
-        )
-        for change, saved, how, subject in _savings(timeline, model, run)
-        if saved > 0 and saved >= WORTH_SAYING * timeline.steady_ns
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Won:
+    """What a change saves of a run in seconds, *idle* of them with nothing on the GPU."""
+
+    change: Change
+    saved: float
+    bound: float | None
+    how: str
+    subject: str | None = None
+    idle: float = 0.0
+
+
+def what_if(
+    timeline: Timeline, model: LinkModel, run: TracedRun, ranks: RankWaits | None = None
+) -> tuple[WhatIf, ...]:
+    """Return the changes that could save at least 2 % of the span, the largest first.
+
+    *ranks* tell how long the ranks of one program waited for each other, where they were recorded together: *run*
+    is then without what is estimated of that.
+    """
+    link = model if timeline.device else None
+    won = [
+        *(_by_copies(timeline, link, run) if link else ()),
+        *_by_fewer_copies(timeline, link, run),
+        *_by_memory(timeline, run),
+        *_by_the_host(run),
+        *_by_unclaimed_idle(timeline, link, run),
+        *_by_kernels(timeline, run),
+        *_by_ranks(run, ranks),
+        *_by_one_kernel(timeline, run),
     ]
-    changes += _copying_changes(timeline, {change.change for change in changes})
-    changes += _waiting_changes(run)
-    changes += _unclaimed_changes(timeline, model, run)
-    return tuple(sorted(changes, key=lambda change: -change.saved_ns))
+    listed = sorted(
+        (one for one in won if one.saved >= WORTH_SAYING * run.span_seconds and one.saved > 0),
+        key=lambda one: -(one.bound or 1 / (1 - _NEARLY_ALL)),
+    )
+    return tuple(_without_repeats(listed, run))
 
 
-def _bounded(
-    timeline: Timeline,
-    change: Change,
-    saved: int,
-    how: str,
-    subject: str | None,
-    run: TracedRun,
-    to_host_seconds: float,
-) -> WhatIf:
-    span = timeline.steady_ns
-    left = span - min(saved, span)
-    bound = span / left if left else None
-    if change is Change.FASTEN_KERNEL and left < (1 - _NEARLY_ALL) * span:
-        bound, how = (
-            None,
-            f"{how}, nearly all of the run: only the kernel itself bounds what it can win",
+def _without_repeats(listed: Sequence[_Won], run: TracedRun) -> Iterator[WhatIf]:
+    """Yield what is *listed*, with how much of its idle time, at least, is in the rows above, too."""
+    claimed, idle = 0.0, max(0.0, run.span_seconds - run.busy_seconds)
+    for one in listed:
+        also = min(one.idle, max(0.0, claimed + one.idle - idle))
+        claimed += one.idle
+        again = f"; {show_seconds(also)} of it or more is idle time of rows above"
+        yield WhatIf(
+            change=one.change,
+            saved_ns=round(min(one.saved, run.span_seconds) * _NS),
+            speedup=one.bound,
+            how=one.how + (again if also >= WORTH_SAYING * run.span_seconds else ""),
+            subject=one.subject,
         )
-    if to_host_seconds and bound is not None:
-        how += f", where copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs"
-        bound = run.bound_of_slower_copies(bound, to_host_seconds)
-    return WhatIf(change=change, saved_ns=min(saved, span), speedup=bound, how=how, subject=subject)
 
 
-def _to_host_seconds(timeline: Timeline, model: LinkModel, run: TracedRun) -> float:
-    """Return what copies to pageable memory took that pinning would shorten."""
-    return sum(
-        copies.count * (copies.seconds or 0.0)
-        for copies in _worth_pinning(timeline, model, run)
-        if copies.direction is Direction.D2H
-    )
+def _by_copies(timeline: Timeline, link: LinkModel, run: TracedRun) -> Iterator[_Won]:
+    """Yield what other copies win, a row for each kind of them that a finding is about."""
+    transfers = traced_transfers(timeline, run)
+    for copy in copies_to_pin(transfers, timeline.device, link, run.span_seconds):
+        how = "time of pageable copies beyond that of pinned ones, idle in their calls and after waits"
+        if copy.direction is Direction.D2H:
+            how += f", where copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs"
+        yield _Won(
+            change=Change.PIN_MEMORY,
+            saved=saved_of_run_by_pinning(copy, link, run),
+            bound=bound_of_pinning(copy, link, run),
+            how=how,
+            subject=_WAYS[copy.direction],
+            idle=run.lost_to_pageable_copies,
+        )
+    for copy in transfers:
+        if worth_merging(copy, link, run.span_seconds, run):
+            saved = saved_of_run_by_merging(copy, link, run)
+            yield _Won(
+                change=Change.MERGE_COPIES,
+                saved=saved,
+                bound=run.bound(saved),
+                how="time of small copies beyond that of their bytes, idle while they are queued or waited for",
+                subject=_WAYS[copy.direction],
+                idle=run.around_copies,
+            )
+    pipeline = traced_pipeline(timeline, link)
+    staged = worthwhile_staging(pipeline, link, run) if pipeline else None
+    if staged is not None:
+        saved = saved_by_staging(staged, run)
+        yield _Won(
+            change=Change.OVERLAP_COPIES,
+            saved=saved,
+            bound=run.bound(saved),
+            how="time of kernels and copies beyond the longest of copy in, kernel and copy out",
+        )
 
 
-def _savings(
-    timeline: Timeline, model: LinkModel, run: TracedRun
-) -> Iterator[tuple[Change, int, str, str | None]]:
-    yield (
-        Change.PIN_MEMORY,
-        _pinning(timeline, model, run),
-        "time of pageable copies beyond that of pinned ones, idle in their calls and after waits",
-        None,
-    )
-    yield (
-        Change.MERGE_COPIES,
-        _merging(timeline, model, run),
-        "time of small copies beyond that of their bytes, idle while they are queued or waited for",
-        None,
-    )
-    yield (
-        Change.OVERLAP_COPIES,
-        _overlapping(timeline, model, run),
-        "time of kernels and copies beyond the longest of copy in, kernel and copy out",
-        None,
-    )
-    yield (
-        Change.KEEP_ON_GPU,
-        _round_trips(timeline),
-        "copies to the GPU and back again and again, while no kernel runs",
-        None,
-    )
-    yield (
-        Change.REUSE_MEMORY,
-        _reusing(timeline, run),
-        "idle while the host allocated, and launches not queued while it freed",
-        None,
-    )
-    yield (
-        Change.HIDE_COMMUNICATION,
-        _hiding(timeline),
-        "time of kernels that communicate while none computes, as far as computing could hide it",
-        None,
-    )
-    by_name: dict[str, int] = {}
-    for kernel in timeline.kernels:
-        if not kernel.communicates:
-            by_name[kernel.shape.name] = by_name.get(kernel.shape.name, 0) + kernel.steady_ns
-    for name in sorted(by_name, key=lambda name: -by_name[name])[:5]:
-        yield Change.FASTEN_KERNEL, by_name[name], "all of its time", name
+_WAYS = {Direction.H2D: "host to device", Direction.D2H: "device to host"}
 
 
-def _copying_changes(timeline: Timeline, named: set[Change]) -> Iterator[WhatIf]:
-    """Yield what copies take beside no kernel, where much of the run is that and nothing *named* says so."""
-    exposed, steady = timeline.exposed_copies_ns, timeline.steady_ns
-    if named & _ABOUT_COPIES or exposed <= HOST_BOUND_IDLE * steady:
+def _by_fewer_copies(timeline: Timeline, link: LinkModel | None, run: TracedRun) -> Iterator[_Won]:
+    pipeline = traced_pipeline(timeline, link) if link else None
+    saved = saved_by_fewer_copies(
+        run,
+        traced_transfer_seconds(timeline, link) if link else 0.0,
+        traced_transfers(timeline, run),
+        timeline.device,
+        link,
+        pipeline,
+    )
+    if saved is None:
         return
-    yield WhatIf(
-        change=Change.AVOID_COPIES,
-        saved_ns=exposed,
-        speedup=steady / (steady - exposed) if exposed < _NEARLY_ALL * steady else None,
-        how="copies while no kernel runs, inside of the GPU too",
+    again = _travel_again(timeline)
+    yield _Won(
+        change=Change.KEEP_ON_GPU if again else Change.AVOID_COPIES,
+        saved=saved,
+        bound=run.bound(saved),
+        how="copies to the GPU and back again and again, while no kernel runs"
+        if again
+        else "copies while no kernel runs, inside of the GPU too",
     )
 
 
-_ABOUT_COPIES = {Change.PIN_MEMORY, Change.MERGE_COPIES, Change.OVERLAP_COPIES, Change.KEEP_ON_GPU}
+def _travel_again(timeline: Timeline) -> bool:
+    """Return whether data of like size travel to the GPU and back often."""
+    to_gpu, back = (
+        [
+            copies
+            for copies in timeline.steady_copies
+            if copies.kind.path is path and not copies.managed
+        ]
+        for path in (CopyPath.H2D, CopyPath.D2H)
+    )
+    often = min(sum(copies.calls for copies in way) for way in (to_gpu, back)) >= _OFTEN
+    moved = [sum(copies.bytes for copies in way) for way in (to_gpu, back)]
+    return often and min(moved) * _LIKE_SIZE >= max(moved)
 
 
-def _waiting_changes(run: TracedRun) -> Iterator[WhatIf]:
+def _by_memory(timeline: Timeline, run: TracedRun) -> Iterator[_Won]:
+    if repeated_allocation_ns(timeline) >= WORTH_SAYING * timeline.span_ns:
+        yield _Won(
+            change=Change.REUSE_MEMORY,
+            saved=run.lost_to_allocations,
+            bound=run.bound(run.lost_to_allocations),
+            how="idle while the host allocated, and launches not queued while it freed",
+            idle=run.lost_to_allocations,
+        )
+    managed = traced_managed(timeline)
+    saved = None if managed is None else saved_by_prefetching(managed, timeline.device, run)
+    if managed is not None and saved is not None:
+        yield _Won(
+            change=Change.PREFETCH_MEMORY,
+            saved=saved,
+            bound=run.bound(saved),
+            how="time that page faults of managed memory take",
+            idle=saved if managed.taken_back and managed.prefetched else 0.0,
+        )
+
+
+def _by_the_host(run: TracedRun) -> Iterator[_Won]:
     """Yield what the host could do against an idle GPU, where the rules advise it too."""
     if run.waits_for_launches:
-        yield WhatIf(
+        yield _Won(
             change=Change.LAUNCH_GRAPHS,
-            saved_ns=round(run.launch_idle_seconds * 1e9),
-            speedup=run.bound_without_profiler(run.lost_to_launches),
+            saved=run.launch_idle_seconds,
+            bound=run.bound_without_profiler(run.lost_to_launches),
             how="idle between launches, with the start and end of each kernel, the profiler's part of each launch taken off the span",
+            idle=run.launch_idle_seconds,
         )
-    if run.waits_often and run.share(run.lost_to_waits) >= WORTH_SAYING:
-        yield WhatIf(
+    if run.waits_cost:
+        yield _Won(
             change=Change.WAIT_LESS,
-            saved_ns=round(min(run.lost_to_waits, run.span_seconds) * 1e9),
-            speedup=run.bound(run.lost_to_waits),
+            saved=run.lost_to_waits,
+            bound=run.bound(run.lost_to_waits),
             how="idle time after waits, and the copies of single values",
+            idle=run.lost_to_waits - run.values_read_seconds,
         )
     if run.host_bound and not run.paced:
-        yield WhatIf(
+        yield _Won(
             change=Change.SHORTEN_HOST_WORK,
-            saved_ns=round(run.host_idle_seconds * 1e9),
-            speedup=run.bound_without_host_gaps,
+            saved=run.host_idle_seconds,
+            bound=run.bound_without_host_gaps,
             how="idle while the host worked, with the gap after the last kernel",
+            idle=run.host_idle_seconds,
         )
 
 
-def _unclaimed_changes(timeline: Timeline, model: LinkModel, run: TracedRun) -> Iterator[WhatIf]:
+def _by_unclaimed_idle(
+    timeline: Timeline, link: LinkModel | None, run: TracedRun
+) -> Iterator[_Won]:
     """Yield what would be won without idle time that no other change is about."""
-    idle = unclaimed_idle(run, traced_transfers(timeline, run), model if timeline.device else None)
+    idle = unclaimed_idle(run, traced_transfers(timeline, run), link)
     if idle is None or idle.cause in _NOT_BY_THE_PROGRAM or run.too_short:
         return
     by_host = {
@@ -231,15 +311,13 @@ def _unclaimed_changes(timeline: Timeline, model: LinkModel, run: TracedRun) -> 
         else Change.FUSE_KERNELS,
     }
     change = by_host.get(GapCause(idle.cause), Change.SHORTEN_CALLS)
-    yield WhatIf(
+    in_call = change is Change.SHORTEN_CALLS
+    yield _Won(
         change=change,
-        saved_ns=round(idle.seconds * 1e9),
-        speedup=(
-            run.bound(idle.seconds)
-            if change is Change.SHORTEN_CALLS
-            else run.bound_without_profiler(idle.seconds)
-        ),
+        saved=idle.seconds,
+        bound=run.bound(idle.seconds) if in_call else run.bound_without_profiler(idle.seconds),
         how=_MEANWHILE[GapCause(idle.cause)],
+        idle=idle.seconds,
     )
 
 
@@ -254,70 +332,84 @@ _MEANWHILE = {
 }
 
 
-def _pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
-    """Return what pageable copies take beyond pinned ones, on the link and in their calls."""
+def _by_kernels(timeline: Timeline, run: TracedRun) -> Iterator[_Won]:
+    """Yield what other kernels for the same work win."""
     device = timeline.device
-    if device is None or device.coherent_host_memory or device.integrated:
-        return 0
-    saved = sum(saved_by_pinning(copies, model) for copies in _worth_pinning(timeline, model, run))
-    return round((saved + run.lost_to_pageable_copies) * 1e9) if saved else 0
+    for change, saved in (
+        (Change.LEAVE_FP64, saved_by_single_precision(run, device)),
+        (Change.USE_TENSOR_CORES, saved_by_tensor_cores(run, device)),
+        (Change.KEEP_LAYOUT, saved_by_one_layout(run, device)),
+        (Change.PAD_PRODUCTS, saved_by_padding(run, device)),
+        (Change.FUSE_ATTENTION, saved_by_fused_attention(run, device)),
+        (Change.FUSE_PASSES, saved_by_fused_passes(run)),
+    ):
+        if saved is not None:
+            yield _Won(change=change, saved=saved, bound=run.bound(saved), how=_BY_KERNELS[change])
 
 
-def _round_trips(timeline: Timeline) -> int:
-    """Return the time of copies beside no kernel, where data of like size travel to the GPU and back often."""
-    to_gpu, back = (
-        [
-            copies
-            for copies in timeline.steady_copies
-            if copies.kind.path is path and not copies.managed
-        ]
-        for path in (CopyPath.H2D, CopyPath.D2H)
-    )
-    often = min(sum(copies.calls for copies in way) for way in (to_gpu, back)) >= _OFTEN
-    moved = [sum(copies.bytes for copies in way) for way in (to_gpu, back)]
-    exposed = timeline.exposed_copies_ns
-    much = exposed >= HOST_BOUND_IDLE * timeline.steady_ns
-    return exposed if often and much and min(moved) * _LIKE_SIZE >= max(moved) else 0
+_BY_KERNELS = {
+    Change.LEAVE_FP64: "time of FP64 products beyond that in TF32, and half of the other busy time, for half the bytes",
+    Change.USE_TENSOR_CORES: "time of FP32 products beyond that on tensor cores, and half of the other busy time beside communication, for half the bytes",
+    Change.KEEP_LAYOUT: "time of conversions between NCHW and NHWC, and half of the other busy time beside communication, for half the bytes",
+    Change.PAD_PRODUCTS: "time of products with unaligned rows beyond that on tensor cores",
+    Change.FUSE_ATTENTION: "time of products and passes of attention beyond that on tensor cores",
+    Change.FUSE_PASSES: "time of passes over memory but for the shortest of them",
+}
 
 
-def _hiding(timeline: Timeline) -> int:
-    """Return what hiding communication wins at most: all of the computing beside it."""
-    account, communication = timeline.account, timeline.communication
-    if communication is None:
-        return 0
-    return min(account.communication_ns, account.computing_ns - communication.hidden_ns)
+def _by_ranks(run: TracedRun, ranks: RankWaits | None) -> Iterator[_Won]:
+    """Yield what ranks win that wait less for each other, and that compute meanwhile."""
+    if ranks is None:
+        parts = (
+            (
+                Change.EVEN_RANKS,
+                saved_by_even_rank(run),
+                "time of collectives beyond that of like ones",
+            ),
+            (
+                Change.HIDE_COMMUNICATION,
+                hidden_of_one(run),
+                "time of kernels that communicate while none computes, as far as computing could hide it",
+            ),
+        )
+        span = run.span_seconds
+    else:
+        parts = (
+            (
+                Change.EVEN_RANKS,
+                saved_by_even_ranks(ranks),
+                "mean wait of the ranks for the last to come to a collective",
+            ),
+            (
+                Change.HIDE_COMMUNICATION,
+                hidden_among_ranks(ranks),
+                "communication of the mean rank while nothing computes, as far as computing could hide it",
+            ),
+        )
+        span = ranks.span_seconds
+    for change, saved, how in parts:
+        if saved is not None and span > 0:
+            share = min(1.0, saved / span)
+            yield _Won(
+                change=change, saved=saved, bound=1 / (1 - share) if share < 1 else None, how=how
+            )
 
 
-def _reusing(timeline: Timeline, run: TracedRun) -> int:
-    """Return what repeated allocations cost, where the rule repeated-allocations names them."""
-    if repeated_allocation_ns(timeline) < WORTH_SAYING * timeline.steady_ns:
-        return 0
-    return round(run.lost_to_allocations * 1e9)
-
-
-def _worth_pinning(timeline: Timeline, model: LinkModel, run: TracedRun) -> list[Transfer]:
-    """Return the pageable copies that the rule pageable-transfers advises to pin."""
-    return [
-        copies
-        for copies in traced_transfers(timeline, run)
-        if copies.memory is HostMemory.PAGEABLE and worth_pinning(copies, model, run.span_seconds)
-    ]
-
-
-def _merging(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
-    """Return what small copies cost, where the rule small-transfers advises to merge them."""
-    if timeline.device is None:
-        return 0
-    saved = sum(
-        saved_by_merging(copies, model)
-        for copies in traced_transfers(timeline, run)
-        if worth_merging(copies, model, run.span_seconds, run)
-    )
-    return round((saved + run.around_copies) * 1e9) if saved else 0
-
-
-def _overlapping(timeline: Timeline, model: LinkModel, run: TracedRun) -> int:
-    """Return what staging saves where the rule serial-transfers advises it."""
-    pipeline = traced_pipeline(timeline, model)
-    staged = worthwhile_staging(pipeline, model, run) if pipeline and timeline.device else None
-    return round(saved_by_staging(staged, run) * 1e9) if staged else 0
+def _by_one_kernel(timeline: Timeline, run: TracedRun) -> Iterator[_Won]:
+    by_name: dict[str, int] = {}
+    for kernel in timeline.kernels:
+        if not kernel.communicates:
+            by_name[kernel.shape.name] = by_name.get(kernel.shape.name, 0) + kernel.steady_ns
+    for name in sorted(by_name, key=lambda name: -by_name[name])[:_MOST_KERNELS]:
+        seconds = by_name[name] / _NS
+        most = seconds > _NEARLY_ALL * run.span_seconds
+        how = "all of its time"
+        if most:
+            how += ", nearly all of the run: only the kernel itself bounds what it can win"
+        yield _Won(
+            change=Change.FASTEN_KERNEL,
+            saved=seconds,
+            bound=None if most else run.bound(seconds),
+            how=how,
+            subject=name,
+        )

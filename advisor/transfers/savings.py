@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE
 from gpuadvise.advisor.facts.timing import HostMemory
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.advisor.transfers.copies import (
@@ -15,6 +16,9 @@ from gpuadvise.advisor.transfers.copies import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline, Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
@@ -24,6 +28,9 @@ SLOW_COPY = number(
     0.6, "slow copy", "share", "pinned copies reach 80 % and more of a link", LaunchSet.RECORDED
 )
 NOTICEABLE = number(0.05, "noticeable copies", "share", "our judgement", LaunchSet.RECORDED)
+MUCH_COPIED = number(
+    0.3, "share of copies", "share", "our judgement of the guide's 'avoid transfers', 10.1"
+)
 MOSTLY_LATENCY = number(0.5, "share of latency", "share", "guide 10.1: batch small transfers")
 
 
@@ -49,6 +56,29 @@ def worth_pinning(copy: Transfer, link: LinkModel, run_seconds: float | None) ->
     if copy.memory is HostMemory.PAGEABLE:
         return copy.seconds is None or saved_by_pinning(copy, link) > 0
     return copy.memory is None and _late(copy, link)
+
+
+def copies_to_pin(
+    transfers: Iterable[Transfer], device: Device | None, link: LinkModel, run_seconds: float | None
+) -> list[Transfer]:
+    """Return the *transfers* that pinned memory would shorten; none where the GPU reads the host's memory itself."""
+    if device is None or device.coherent_host_memory or device.integrated:
+        return []
+    return [copy for copy in transfers if worth_pinning(copy, link, run_seconds)]
+
+
+def bound_of_pinning(copy: Transfer, link: LinkModel, run: TracedRun) -> float | None:
+    """Return what pinning *copy* wins of *run* at most, its copies to the host as slow as in other runs; None: no bound."""
+    bound = run.bound(saved_of_run_by_pinning(copy, link, run))
+    slower = copy.memory is HostMemory.PAGEABLE and copy.direction is Direction.D2H
+    if bound is None or not slower:
+        return bound
+    return run.bound_of_slower_copies(bound, copy.count * (copy.seconds or 0.0))
+
+
+def saved_of_run_by_pinning(copy: Transfer, link: LinkModel, run: TracedRun) -> float:
+    """Return the seconds of *run* that pinning *copy* saves: also the idle ones that its calls make."""
+    return saved_by_pinning(copy, link) + run.lost_to_pageable_copies
 
 
 def late_though_pinned(copy: Transfer, link: LinkModel, run_seconds: float | None) -> bool:
@@ -106,6 +136,11 @@ def worth_merging(
     return run_seconds is None or seconds >= NOTICEABLE * run_seconds
 
 
+def saved_of_run_by_merging(copy: Transfer, link: LinkModel, run: TracedRun) -> float:
+    """Return the seconds of *run* that merging *copy* saves: also the idle ones around copies."""
+    return saved_by_merging(copy, link) + run.around_copies
+
+
 def worthwhile_staging(
     pipeline: Pipeline, link: LinkModel, run: TracedRun | None = None
 ) -> Overlap | None:
@@ -140,3 +175,34 @@ def staged_pipeline(pipeline: Pipeline, link: LinkModel) -> Overlap | None:
 def saved_by_staging(staged: Overlap, run: TracedRun) -> float:
     """Return the seconds that staging saves of *run* at most."""
     return run.busy_seconds * (1 - staged.floor / staged.sequential)
+
+
+def is_bound_by_copies(run: TracedRun, transfer_seconds: float) -> bool:
+    """Return whether copies at the rate of the link would take much of *run* beside all of its kernels."""
+    return run.kernels > 0 and transfer_seconds > MUCH_COPIED * run.span_seconds
+
+
+def saved_by_fewer_copies(
+    run: TracedRun,
+    transfer_seconds: float,
+    transfers: Sequence[Transfer],
+    device: Device | None,
+    link: LinkModel | None,
+    pipeline: Pipeline | None,
+) -> float | None:
+    """Return what copies take of *run* while no kernel runs; None where pinning, merging or staging is about them.
+
+    Unless they are more than kernels could hide: then nothing but fewer of them helps. Of a run of copies alone
+    nobody can tell whether they are needed.
+    """
+    if is_bound_by_copies(run, transfer_seconds):
+        return run.exposed_copy_seconds
+    if not run.kernels or run.share(run.exposed_copy_seconds) < HOST_BOUND_IDLE:
+        return None
+    if link is not None:
+        named = copies_to_pin(transfers, device, link, run.span_seconds) or [
+            copy for copy in transfers if worth_merging(copy, link, run.span_seconds, run)
+        ]
+        if named or (pipeline is not None and worthwhile_staging(pipeline, link, run)):
+            return None
+    return run.exposed_copy_seconds

@@ -624,6 +624,14 @@ class TimelineWhatIf(Record):
         "keep-on-gpu",
         "avoid-copies",
         "speed-up-kernel",
+        "prefetch-memory",
+        "use-tensor-cores",
+        "leave-fp64",
+        "pad-products",
+        "keep-layout",
+        "fuse-attention",
+        "fuse-passes",
+        "even-ranks",
     ]
     """What would be changed."""
     subject: str | None

@@ -25,6 +25,7 @@ from gpuadvise.cli.exits import Exit, exit_of
 from gpuadvise.cli.findings import finding_object, order_note, shape_object, together_object
 from gpuadvise.cli.render import reviews
 from gpuadvise.cli.schemas import columns_of
+from gpuadvise.cli.unbounded import BEYOND_USE
 from gpuadvise.rules.coverage import Coverage, coverage_of, nothing_found, wanted_profile
 from gpuadvise.rules.expectation import Expectation, at_length, exponents_of
 from gpuadvise.rules.judge import count_at_or_above, met_note, shares
@@ -413,7 +414,7 @@ def _alike(
 def _other(finding: Finding, kernel: str | None) -> str:
     """Return the kernel of a finding that is told with another one, and what it can win."""
     gain = finding.advice.gain
-    if gain is None or not 1 < gain.upper_bound <= _BEYOND_USE:
+    if gain is None or not 1 < gain.upper_bound <= BEYOND_USE:
         return kernel or "another kernel"
     likely = finding.expectation
     about = f"about {_factor(likely.expected)}, " if likely else ""
@@ -556,8 +557,6 @@ _UNCOUNTED_REPORT = (
     "The report counts no requests to memory: atomics, local memory and narrow loads show less in it, and "
     "gains are bounded less closely. Record with ncu --set full -o report ./app."
 )
-# More than any GPU has SMs, which a grid of one block can win: the units are all but idle, and say nothing.
-_BEYOND_USE = 250
 # What a gain of each kind is called where no more than its bound is known; of others, that times its name.
 _AT_MOST = {
     GainKind.RUN_TIME: "the run up to {}x faster",
@@ -603,7 +602,7 @@ def expectation_words(likely: Expectation) -> str:
 
 
 def _most(bound: float, kind: GainKind = GainKind.KERNEL_TIME) -> str:
-    return _unbounded(kind) if bound > _BEYOND_USE else f"at most {show_number(bound)}x"
+    return _unbounded(kind) if bound > BEYOND_USE else f"at most {show_number(bound)}x"
 
 
 def _unbounded(kind: GainKind) -> str:
@@ -612,7 +611,7 @@ def _unbounded(kind: GainKind) -> str:
 
 
 def _at_most(gain: Gain, of_run: float | None, run: str) -> str:
-    if gain.upper_bound > _BEYOND_USE:
+    if gain.upper_bound > BEYOND_USE:
         return _unbounded(gain.kind)
     pattern = _AT_MOST.get(gain.kind, f"up to {{}}x the {gain.kind}")
     words = pattern.format(show_number(gain.upper_bound))

@@ -9,7 +9,7 @@ from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list, inert, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.calls import CallKind
-from gpuadvise.advisor.timelines.case import limit_among
+from gpuadvise.advisor.timelines.case import among_ranks, limit_among
 from gpuadvise.advisor.timelines.gpus import likely_gpus
 from gpuadvise.cli import not_judged
 from gpuadvise.cli.answer import Answer
@@ -47,7 +47,8 @@ def answer(
     first, where they were asked for, *left* files that nobody could read,
     and *unlike* says why the ranks are not of one run.
     """
-    cases = sorted(timelines, key=lambda case: -case.timeline.span_ns)
+    longest_first = sorted(timelines, key=lambda case: -case.timeline.span_ns)
+    cases = among_ranks(longest_first, balance)
     first = cases[0]
     device = first.timeline.device
     kept = request.limit or None

@@ -9,6 +9,7 @@ from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import CopyPath, MemoryKind, Recorder
+from gpuadvise.advisor.timelines.case import line_name
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.steps import PARTS, Steps, StepSource
 from gpuadvise.advisor.timelines.what_if import Change, WhatIf
@@ -32,6 +33,7 @@ from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.render.kernel_names import fitting, room
 from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks
 from gpuadvise.cli.timeline.time_spent import time_spent
+from gpuadvise.cli.unbounded import BEYOND_USE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,6 +90,14 @@ _CHANGES = {
     Change.KEEP_ON_GPU: "keep data on the GPU",
     Change.AVOID_COPIES: "copy less, or while kernels run",
     Change.HIDE_COMMUNICATION: "communicate while kernels compute",
+    Change.PREFETCH_MEMORY: "prefetch managed memory",
+    Change.USE_TENSOR_CORES: "multiply matrices in TF32 or 16 bits",
+    Change.LEAVE_FP64: "multiply matrices in FP64 on purpose alone",
+    Change.PAD_PRODUCTS: "pad matrix products to multiples of 8",
+    Change.KEEP_LAYOUT: "keep channels last around convolutions",
+    Change.FUSE_ATTENTION: "fuse the attention",
+    Change.FUSE_PASSES: "fuse passes over memory",
+    Change.EVEN_RANKS: "give all ranks the same work",
     Change.FASTEN_KERNEL: "a faster kernel",
 }
 
@@ -114,7 +124,11 @@ def blocks(
     device = device_line(line.device) if line.device else f"GPU {line.gpu}"
     rank = "" if line.rank is None else f", rank {line.rank}"
     title = f"{device}, recorded by {_RECORDERS[line.recorder]}{rank}"
-    screen += [Line(verdict(case), Tone.STRONG), Line(title), LabelledFacts(tuple(_facts(case)))]
+    screen += [
+        Line(verdict(case, cases[1:]), Tone.STRONG),
+        Line(title),
+        LabelledFacts(tuple(_facts(case))),
+    ]
     if show:
         screen += [Heading("Lanes"), lanes.drawn(line), Line(lanes.KEY, Tone.FAINT)]
     if line.kernels:
@@ -138,24 +152,27 @@ def blocks(
     return screen
 
 
-def verdict(case: TimelineCase) -> str:
-    """Return where most of the span went, and the change that could win most."""
-    if not case.changes:
-        return time_spent(case)
-    best, speedup = case.changes[0], case.changes[0].speedup
+def verdict(case: TimelineCase, beside: Sequence[TimelineCase] = ()) -> str:
+    """Return where most of the span went, and the change that could win most, of *beside* too: other ranks and GPUs."""
+    told = time_spent(case)
+    whose = max((case, *beside), key=lambda one: one.changes[0].rank if one.changes else 0.0)
+    if not whose.changes:
+        return told
+    best = whose.changes[0]
+    where = "" if whose is case else f" on {line_name(whose.timeline)}"
+    return f"{told} What could win most{where}: {_CHANGES[best.change]}{_at_most(best, whose)}."
+
+
+def _at_most(best: WhatIf, case: TimelineCase) -> str:
+    """Return what *best* wins at most, behind its name."""
     about_kernel = best.change == Change.FASTEN_KERNEL
-    if speedup is None and about_kernel:
-        share = show_share(best.saved_ns / case.timeline.steady_ns)
+    if best.speedup is not None and best.speedup <= BEYOND_USE:
         return (
-            f"{time_spent(case)} What could win most: {_CHANGES[best.change]}, {share} of the run."
+            f", at most {show_number(best.speedup)}x{' if it took no time' if about_kernel else ''}"
         )
-    if speedup is None:
-        return time_spent(case)
-    condition = " if it took no time" if about_kernel else ""
-    return (
-        f"{time_spent(case)} What could win most: {_CHANGES[best.change]}, "
-        f"at most {show_number(speedup)}x{condition}."
-    )
+    if about_kernel:
+        return f", {show_share(best.saved_ns / case.timeline.steady_ns)} of the run"
+    return "; nothing that the recording counts bounds it"
 
 
 def _gpus(cases: Sequence[TimelineCase]) -> Table:
@@ -392,7 +409,11 @@ def _changes(changes: Sequence[WhatIf]) -> Table:
         changes,
         (
             ">whole",
-            lambda one: known(one.speedup, lambda times: f"{show_number(times)}x", "no bound"),
+            lambda one: known(
+                one.speedup,
+                lambda times: f"{show_number(times)}x" if times <= BEYOND_USE else "no bound",
+                "no bound",
+            ),
         ),
         ("change", lambda one: _CHANGES[one.change]),
         (Column("if it saved", prose=True), _how),

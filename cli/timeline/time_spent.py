@@ -104,7 +104,8 @@ def _meanwhile(case: TimelineCase) -> str:
 def _reservations(case: TimelineCase) -> Iterator[str]:
     """Yield why the recording says less of the program, or more of its start, than it seems."""
     line, run = case.timeline, case.run
-    if run.kernels and run.too_short:
+    # Of copies alone little is enough to tell that they are many and small.
+    if run.too_short and (run.kernels or not case.changes):
         yield "Too little ran to judge a run by: record more of it."
     if run.lost_launches:
         yield (

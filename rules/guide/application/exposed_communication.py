@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.communication_savings import (
+    MUCH_EXPOSED,
+    hidden_among_ranks,
+    hidden_of_one,
+    sending_seconds,
+)
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -17,14 +23,9 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.timeline import TracedRun
 
-_MUCH = number(
-    0.15, "communication that nothing hides", "share", "our judgement", LaunchSet.RECORDED
-)
 _MOST_OF_IT = number(
     0.3, "communication that nothing hides, urgent", "share", "our judgement", LaunchSet.RECORDED
 )
-# Where all of the span is sending, nothing bounds the gain.
-_AT_MOST = number(0.99, "communication that computing hides, at most", "share", "our judgement")
 _HIDE = (
     "Communicate while kernels compute: gradients in buckets, all-gathers a layer ahead (prefetch of FSDP), "
     "tensor parallelism in pieces. Send 16-bit numbers, and fewer, larger messages; keep the ranks that send most to each "
@@ -43,11 +44,9 @@ def _of_ranks(ranks: RankWaits) -> Verdict:
     exposed, seconds = ranks.exposed_seconds, ranks.sending_seconds
     if exposed is None or seconds is None:
         return undecided("ranks.exposed")
-    share = ranks.share_of_span(seconds)
-    if share < _MUCH:
+    share, hidden = ranks.share_of_span(seconds), hidden_among_ranks(ranks)
+    if hidden is None:
         return PASSED
-    computing = seconds if ranks.computing_seconds is None else ranks.computing_seconds
-    hidden = min(ranks.share_of_span(min(seconds, computing)), _AT_MOST)
     return Advice(
         message=(
             f"Communication takes {show_seconds(seconds)} of {show_seconds(ranks.span_seconds)} ({show_share(share)}, the "
@@ -61,7 +60,7 @@ def _of_ranks(ranks: RankWaits) -> Verdict:
         ),
         gain=Gain(
             kind=GainKind.RUN_TIME,
-            upper_bound=1 / (1 - hidden),
+            upper_bound=1 / (1 - ranks.share_of_span(hidden)),
             how="span / (span - communication, as far as computing could hide it)",
         ),
         priority=_priority(share),
@@ -70,8 +69,8 @@ def _of_ranks(ranks: RankWaits) -> Verdict:
 
 def _of_one(run: TracedRun) -> Verdict:
     exposed = run.exposed_communication_seconds
-    seconds = max(0.0, exposed - run.rank_wait_seconds)
-    if not run.collectives or run.share(seconds) < _MUCH:
+    seconds, hidden = sending_seconds(run), hidden_of_one(run)
+    if hidden is None:
         return PASSED
     waits = "not counted" if run.rank_wait_seconds else "included, which one rank alone cannot tell"
     return Advice(
@@ -88,7 +87,7 @@ def _of_one(run: TracedRun) -> Verdict:
         ),
         gain=span_gain(
             run,
-            min(seconds, max(0.0, run.busy_seconds - exposed)),
+            hidden,
             "communication, as far as the rest of the GPU's work could hide it",
         ),
         priority=_priority(run.lasting_share(seconds)),
@@ -98,7 +97,7 @@ def _of_one(run: TracedRun) -> Verdict:
 def _priority(share: float) -> Priority:
     if share >= _MOST_OF_IT:
         return Priority.HIGH
-    return Priority.MEDIUM if share >= _MUCH else Priority.LOW
+    return Priority.MEDIUM if share >= MUCH_EXPOSED else Priority.LOW
 
 
 def _ranks(exposed: str) -> dict[str, object]:

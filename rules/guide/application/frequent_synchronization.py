@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import WORTH_SAYING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -28,17 +27,14 @@ _WORTH_A_REPAIR = number(
 def check(timeline: TracedRun) -> Verdict:
     """Advise when waits come with every twenty-fifth launch or more, and cost 2 % of the span."""
     lost = timeline.lost_to_waits
-    if not timeline.waits_often or timeline.share(lost) < WORTH_SAYING:
-        return PASSED
-    # With the host's own work named for itself, waits that cost nothing beside it are no finding.
-    if timeline.host_bound and timeline.share(_beside_host_work(timeline)) < WORTH_SAYING:
+    if not timeline.waits_cost:
         return PASSED
     idle = idle_of(timeline, "synchronization", "copy", "host-work")
     return Advice(
         message=(
             f"The host waits for the GPU {plural(timeline.waits, 'time')} beside "
             f"{plural(timeline.launches or timeline.kernels, 'launch', 'launches')}: after each wait "
-            f"the GPU has nothing queued, {show_share(timeline.share(_beside_host_work(timeline)))} of the span in all."
+            f"the GPU has nothing queued, {show_share(timeline.share(timeline.lost_to_waits_alone))} of the span in all."
             f"{_values(timeline)}{held_by(idle)}"
         ),
         action=(
@@ -73,14 +69,9 @@ def _is_little(run: TracedRun, lost: float) -> bool:
     return run.lasting_share(lost) < _WORTH_A_REPAIR
 
 
-def _beside_host_work(run: TracedRun) -> float:
-    """Return the seconds lost to waits without the host's long work, which another finding is about."""
-    return min(run.lost_to_waits, run.waits_beside_host_work + run.values_read_seconds)
-
-
 def _is_host_work(run: TracedRun) -> bool:
     """Return whether what follows the waits is mostly the host's long work."""
-    return run.host_bound and run.share(_beside_host_work(run)) < LOUD
+    return run.host_bound and run.share(run.lost_to_waits_alone) < LOUD
 
 
 def _values(run: TracedRun) -> str:

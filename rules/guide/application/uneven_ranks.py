@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import NOTICEABLE
+from gpuadvise.advisor.facts.communication_savings import (
+    MUCH_WAITED,
+    saved_by_even_rank,
+    saved_by_even_ranks,
+)
 from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
@@ -18,20 +21,14 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.timeline import TracedRun
 
-_MUCH = number(
-    0.15, "wait for other ranks that is urgent", "share", "our judgement", LaunchSet.RECORDED
-)
-# Where all of the span is waiting, nothing bounds the gain.
-_MOST = number(0.99, "wait for other ranks, at most", "share", "our judgement")
-
 
 def check(ranks: RankWaits | None = None, timeline: TracedRun | None = None) -> Verdict:
     """Advise when ranks wait for each other for 5 % of their time or more, or one of them seems to."""
     if ranks is None:
         return PASSED if timeline is None else _alone(timeline)
-    if ranks.share < NOTICEABLE:
+    saved = saved_by_even_ranks(ranks)
+    if saved is None:
         return PASSED
-    saved = min(ranks.share, _MOST)
     waited = f"{show_seconds(ranks.waited_seconds)} of {show_seconds(ranks.span_seconds)}"
     return Advice(
         message=(
@@ -46,7 +43,7 @@ def check(ranks: RankWaits | None = None, timeline: TracedRun | None = None) -> 
         ),
         gain=Gain(
             kind=GainKind.RUN_TIME,
-            upper_bound=1 / (1 - saved),
+            upper_bound=1 / (1 - ranks.share_of_span(saved)),
             how="span / (span - mean wait for other ranks), as if each had the mean of the work",
         ),
         priority=_priority(ranks.share),
@@ -54,15 +51,15 @@ def check(ranks: RankWaits | None = None, timeline: TracedRun | None = None) -> 
 
 
 def _priority(share: float) -> Priority:
-    if share >= _MUCH:
+    if share >= MUCH_WAITED:
         return Priority.HIGH
     return Priority.MEDIUM if share >= LOUD else Priority.LOW
 
 
 def _alone(run: TracedRun) -> Verdict:
     """Advise on a rank whose collectives take much longer at times than they need."""
-    waited, exposed = run.rank_wait_seconds, run.exposed_communication_seconds
-    if run.share(waited) < _MUCH:
+    waited, exposed = saved_by_even_rank(run), run.exposed_communication_seconds
+    if waited is None:
         return PASSED
     return Advice(
         message=(

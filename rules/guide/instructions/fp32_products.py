@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.product_savings import (
     OF_PRODUCTS,
     saved_by_faster_products,
+    saved_by_single_precision,
     saved_by_tensor_cores,
 )
 from gpuadvise.advisor.facts.tensor_cores import FASTER, FIRST_TF32, tensor_cores, tensor_speedups
@@ -39,6 +40,8 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     seconds = timeline.single_precision_seconds
     if timeline.share(seconds) < OF_PRODUCTS:
         return PASSED
+    if saved_by_single_precision(timeline, device) is not None:
+        return PASSED  # fp64-products comes first
     if device is None:
         return _in_half(timeline, None, None) if timeline.has_tensor_cores else undecided("device")
     factor = tensor_speedups(device)
@@ -157,11 +160,10 @@ RULE = Rule(
     family=Family.PRODUCTS,
     why="Tensor cores multiply matrices of 16-bit numbers 8 to 16 times as fast as the ordinary units.",
     when=(
-        "Matrix kernels in FP32, outside of the tensor cores, take 10 % of a recorded run. Low where they win less "
+        "Matrix kernels in FP32, outside of the tensor cores, take 10 % of a recorded run, and products in FP64 do not. Low where they win less "
         "than a tenth of all that was recorded, or launches take the time: launches of less than 10 us take as long on faster units."
     ),
     citations=guide("12.1"),
-    silenced_by=("fp64-products",),
     check=check,
     examples=Examples(fires=_run("50ms"), quiet=_run("1ms"), edges=(_run("10.1ms"), _run("9.9ms"))),
 )

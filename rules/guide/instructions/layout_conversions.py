@@ -13,12 +13,13 @@ from gpuadvise.rules.sources import cited
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedRun
 
 
-def check(timeline: TracedRun) -> Verdict:
+def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     """Advise where convolutions turn their data around for the tensor cores."""
-    seconds, saved = timeline.layout_seconds, saved_by_one_layout(timeline)
+    seconds, saved = timeline.layout_seconds, saved_by_one_layout(timeline, device)
     if saved is None:
         return PASSED
     return Advice(
@@ -54,7 +55,7 @@ RULE = Rule(
     kinds=(Kind.TIMING,),
     family=Family.PRODUCTS,
     why="Tensor cores take channels last, so that data in another layout are moved twice for each convolution.",
-    when="Conversions between NCHW and NHWC take 10 % of a recorded run.",
+    when="Conversions between NCHW and NHWC take 10 % of a recorded run, and products in FP32 or FP64 do not.",
     citations=(
         cited(
             "PyTorch documentation",
@@ -62,7 +63,6 @@ RULE = Rule(
             "https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html",
         ),
     ),
-    silenced_by=("unused-tensor-cores", "fp64-products"),
     check=check,
     examples=Examples(
         fires={"timeline": {"span": "100ms", "busy": "90ms", "layout": "20ms"}},

@@ -10,16 +10,17 @@ from gpuadvise.advisor.quantity import show_bytes, show_rate, show_seconds
 from gpuadvise.advisor.transfers.copies import Direction
 from gpuadvise.advisor.transfers.links import PAGEABLE_D2H_SPREAD
 from gpuadvise.advisor.transfers.savings import (
+    bound_of_pinning,
+    copies_to_pin,
     pinned_seconds,
-    saved_by_pinning,
+    saved_of_run_by_pinning,
     seconds_now,
-    worth_pinning,
 )
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
+from gpuadvise.rules.traced import MOST_OF_A_RUN, held_by, idle_of, line_of, span_gain
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
@@ -50,34 +51,23 @@ def check(
         return undecided("transfers.memory")
     return tuple(
         _advice(copy, link, timeline)
-        for copy in transfers
-        if worth_pinning(copy, link, run_seconds)
+        for copy in copies_to_pin(transfers, device, link, run_seconds)
     )
 
 
 def _gain(copy: Transfer, link: LinkModel, timeline: TracedRun | None) -> Gain:
     """Return what pinning wins of the copy, of a recorded run what it wins of the span."""
     if timeline is not None:
-        saved = saved_by_pinning(copy, link) + timeline.lost_to_pageable_copies
         how = "the copies' time beyond that of pinned ones, and the idle time that their calls make"
-        gain = span_gain(timeline, saved, how)
-        return _of_any_run(gain, copy, timeline)
+        if copy.memory is HostMemory.PAGEABLE and copy.direction is Direction.D2H:
+            how += f"; copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs"
+        gain = span_gain(timeline, saved_of_run_by_pinning(copy, link, timeline), how)
+        bound = bound_of_pinning(copy, link, timeline)
+        return gain if bound is None else replace(gain, upper_bound=min(bound, MOST_OF_A_RUN))
     return Gain(
         kind=GainKind.COPY_TIME,
         upper_bound=max(1.0, seconds_now(copy, link) / pinned_seconds(copy, link)),
         how="time now / time at the rate of pinned memory",
-    )
-
-
-def _of_any_run(gain: Gain, copy: Transfer, timeline: TracedRun) -> Gain:
-    """Return *gain* as it is in a run whose copies to pageable memory take longer."""
-    if copy.memory is not HostMemory.PAGEABLE or copy.direction is not Direction.D2H:
-        return gain
-    taken = copy.count * (copy.seconds or 0.0)
-    return replace(
-        gain,
-        upper_bound=timeline.bound_of_slower_copies(gain.upper_bound, taken),
-        how=f"{gain.how}; copies to the host take up to {PAGEABLE_D2H_SPREAD}x as long in other runs",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.quantity import show_bytes, show_seconds, show_share
 from gpuadvise.advisor.transfers.copies import Direction, copy_rate, half_rate_bytes
 from gpuadvise.advisor.transfers.savings import (
-    saved_by_merging,
+    saved_of_run_by_merging,
     seconds_merged,
     seconds_separate,
     worth_merging,
@@ -63,7 +63,7 @@ def _gain(
         "the copies' time beyond that of their bytes, and the idle time while they are queued or "
         "waited for"
     )
-    return span_gain(timeline, saved_by_merging(copy, link) + timeline.around_copies, how)
+    return span_gain(timeline, saved_of_run_by_merging(copy, link, timeline), how)
 
 
 def _advice(

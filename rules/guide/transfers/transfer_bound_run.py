@@ -6,23 +6,25 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
-from gpuadvise.advisor.thresholds import number
 from gpuadvise.advisor.transfers.copies import WORTHWHILE
-from gpuadvise.advisor.transfers.savings import staged_pipeline
+from gpuadvise.advisor.transfers.savings import (
+    MUCH_COPIED,
+    is_bound_by_copies,
+    saved_by_fewer_copies,
+    staged_pipeline,
+)
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
-from gpuadvise.rules.evidence import derived, given
+from gpuadvise.rules.evidence import derived, given, traced
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
+from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.timeline import TracedRun
-    from gpuadvise.advisor.facts.timing import Pipeline
+    from gpuadvise.advisor.facts.timing import Pipeline, Transfer
     from gpuadvise.advisor.transfers.links import LinkModel
     from gpuadvise.advisor.transfers.overlap import Overlap
-
-MUCH = number(
-    0.3, "share of copies", "share", "our judgement of the guide's 'avoid transfers', 10.1"
-)
 
 
 def check(
@@ -31,13 +33,21 @@ def check(
     pipeline: Pipeline | None = None,
     link: LinkModel | None = None,
     timeline: TracedRun | None = None,
+    transfers: tuple[Transfer, ...] | None = None,
+    device: Device | None = None,
 ) -> Verdict:
-    """Advise when copies that nothing hides take more than 30 % of the end-to-end time."""
+    """Advise when copies that nothing hides take more than 30 % of the end-to-end time, or a tenth of a recorded run."""
+    if timeline is not None:
+        saved = saved_by_fewer_copies(
+            timeline, transfer_seconds, transfers or (), device, link, pipeline
+        )
+        most = is_bound_by_copies(timeline, transfer_seconds)
+        staged = pipeline is not None and pipeline.streams > 1
+        return PASSED if saved is None else _recorded(timeline, saved, most=most, staged=staged)
     if pipeline is not None and pipeline.streams > 1:
-        # A recording shows what the streams leave exposed.
-        return _staged(transfer_seconds, run_seconds, pipeline, None if timeline else link)
+        return _staged(transfer_seconds, run_seconds, pipeline, link)
     share = transfer_seconds / run_seconds if run_seconds else 0.0
-    if share <= MUCH:
+    if share <= MUCH_COPIED:
         return PASSED
     rest = max(0.0, run_seconds - transfer_seconds)
     hidden = min(transfer_seconds, rest)
@@ -67,6 +77,26 @@ def check(
     )
 
 
+def _recorded(run: TracedRun, seconds: float, *, most: bool, staged: bool) -> Advice:
+    """Advise on copies that were recorded beside no kernel: loud where kernels cannot hide them, or streams do not."""
+    much = staged and run.share(seconds) > MUCH_COPIED
+    return Advice(
+        message=(
+            f"Copies take {show_seconds(seconds)}, {show_share(run.share(seconds))} of the span, while no kernel runs."
+        ),
+        action=(
+            "Copy less: keep intermediate data on the device, copy only what changed, use narrower types, and move a step to "
+            "the device even if it runs badly there. Copy the rest while kernels run: from pinned memory, in a stream of its own."
+        ),
+        evidence=(
+            traced("copies, no kernel running", seconds, "s"),
+            traced("span", run.span_seconds, "s"),
+        ),
+        gain=span_gain(run, seconds, "copies while no kernel runs"),
+        priority=None if most else Priority.MEDIUM if much else Priority.LOW,
+    )
+
+
 def _staged(copies: float, run: float, pipeline: Pipeline, link: LinkModel | None) -> Verdict:
     """Return advice on what streams leave exposed: the run without the kernel.
 
@@ -79,7 +109,7 @@ def _staged(copies: float, run: float, pipeline: Pipeline, link: LinkModel | Non
     predicted = run >= copies + kernel
     run = now if predicted else run
     exposed = max(0.0, run - kernel)
-    if exposed <= MUCH * run:
+    if exposed <= MUCH_COPIED * run:
         return PASSED
     source = derived if predicted else given
     return Advice(
@@ -108,7 +138,7 @@ def _hidden_already(staged: Overlap | None, pipeline: Pipeline) -> bool:
     """Return whether the streams hide most copies if they take several pieces each, which nobody said."""
     if staged is None or not pipeline.divisible or staged.best.streams > pipeline.streams:
         return False
-    return staged.best.seconds * (1 - MUCH) <= pipeline.kernel_seconds
+    return staged.best.seconds * (1 - MUCH_COPIED) <= pipeline.kernel_seconds
 
 
 def _finer(staged: Overlap | None, run: float) -> str:
@@ -143,7 +173,9 @@ RULE = Rule(
     why="The link to the host is tens of times slower than the memory of the device.",
     when=(
         "Copies take more than 30 % of the end-to-end time; of copies in several streams, what these leave exposed by "
-        "the overlap model with a piece for each, and then medium, or low where more pieces over as many streams hide enough."
+        "the overlap model with a piece for each, and then medium, or low where more pieces over as many streams hide enough. "
+        "In a recorded run, copies that were seen beside no kernel: high where at the rate of the link they take more than 30 % of the run "
+        "beyond all of its kernels, medium where several streams leave as much, and low from a tenth on, where no other rule is about them."
     ),
     citations=guide("10.1", "9.1"),
     folds_into="blocking-copies",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.managed_savings import FIRST_FAULTS, lost_to_taking_back
 from gpuadvise.advisor.quantity import show_bytes
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict, undecided
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.application import Managed
     from gpuadvise.advisor.facts.timeline import TracedRun
 
-FIRST_FAULTS = number(
-    6,
-    "first GPUs that fault on managed memory",
-    "major compute capability",
-    "programming guide: Pascal",
-)
 _MUCH_TAKEN_BACK = number(
     0.1,
     "time that faults of the host on managed memory take at most, of more than low priority",
@@ -70,9 +65,7 @@ def _faulting(managed: Managed, timeline: TracedRun | None) -> Advice:
 
 def _taken_back(managed: Managed, timeline: TracedRun | None) -> Advice:
     """Advise on a program that prefetches one way only."""
-    idle = 0.0 if timeline is None else timeline.idle_while("host-work")
     counted = managed.taken_back_seconds
-    lost = idle if counted is None else min(idle, counted)
     return Advice(
         message=(
             f"{show_bytes(managed.taken_back)} of managed memory come back page by page: the host's first touch "
@@ -87,7 +80,9 @@ def _taken_back(managed: Managed, timeline: TracedRun | None) -> Advice:
         ),
         gain=None
         if timeline is None
-        else span_gain(timeline, lost, "idle time that its faults take"),
+        else span_gain(
+            timeline, lost_to_taking_back(managed, timeline), "idle time that its faults take"
+        ),
         priority=Priority.MEDIUM if counted and counted >= _MUCH_TAKEN_BACK else Priority.LOW,
     )
 

@@ -76,7 +76,7 @@ def test_no_change_of_kernels_goes_below_the_communication(
     )
     for saved in (
         saved_by_tensor_cores(run, H100),
-        saved_by_one_layout(run),
+        saved_by_one_layout(run, None),
         saved_by_fused_passes(run),
     ):
         assert saved is None or 0 <= saved <= 1 - communication + 1e-9
