@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.timeline import GAPS_OF_A_LOOP
+from gpuadvise.advisor.facts.timeline import GAPS_OF_A_LOOP, WORTH_SAYING
 from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
@@ -41,7 +41,7 @@ def host_gaps(timeline: TracedRun) -> Advice:
     message = (
         f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
         f"{show_share(timeline.share(idle))} of the span: the host works on its own meanwhile, "
-        f"in no call of CUDA.{held_by(cause)}"
+        f"in no call of CUDA.{held_by(cause)}{_copies(timeline)}"
     )
     evidence = (
         traced("idle while the host worked", idle, "s"),
@@ -78,6 +78,15 @@ def host_gaps(timeline: TracedRun) -> Advice:
     )
 
 
+def _copies(run: TracedRun) -> str:
+    """Return what the copies of the same work take, as a sentence; nothing where that is little."""
+    if run.share(run.host_copy_seconds) < WORTH_SAYING:
+        return ""
+    return (
+        f" Copies between them, of the same work, take {show_seconds(run.host_copy_seconds)} more."
+    )
+
+
 def _loudness(run: TracedRun, idle: float) -> Priority | None:
     """Return how loudly long gaps of *idle* seconds are said: beside a start of as much they are no more certain than that."""
     if _is_minor(run, idle):
@@ -105,5 +114,5 @@ def _gain(run: TracedRun) -> Gain:
     return Gain(
         kind=GainKind.RUN_TIME,
         upper_bound=run.bound_without_host_gaps or 1e6,
-        how="(span + the gap after it) / (span - gaps)",
+        how="(span + the gap after it) / (span - gaps, and copies of the same work between them)",
     )

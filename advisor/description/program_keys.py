@@ -84,6 +84,7 @@ PRODUCT = KeyTable(
 _IDLE = (
     "launch_idle",
     "host_idle",
+    "host_copy",
     "wait_idle",
     "allocation_idle",
     "copy_idle",

@@ -314,6 +314,7 @@ class Facts:
         launch_idle = "4ms"  # time in which the GPU had no work, by cause
         host_idle = "3ms"
         host_gaps = 2
+        host_copy = "0s"  # copies between such gaps in which the host does one thing
         wait_idle = "2ms"
         allocation_idle = "1ms"
         copy_idle = "0s"

@@ -172,6 +172,7 @@ class TracedRun:
     launch_idle_seconds: float = 0.0
     host_idle_seconds: float = 0.0
     host_gaps: int = 0
+    host_copy_seconds: float = 0.0  # of copies between such gaps in which the host does one thing
     wait_idle_seconds: float = 0.0
     allocation_idle_seconds: float = 0.0
     copy_idle_seconds: float = 0.0
@@ -442,9 +443,18 @@ class TracedRun:
     def bound_without_host_gaps(self) -> float | None:
         """The speed-up if the long gaps went; a loop has one more than lie between its kernels.
 
-        Fewer than three tell of no loop.
+        Fewer than three tell of no loop. With the gaps go the copies between them that are part of the same work, and
+        where the GPU has mostly work in what is left, the idle time too that launches take until the host is ahead again.
         """
         loop = self.host_gaps >= GAPS_OF_A_LOOP
         gap = self.host_idle_seconds / self.host_gaps if loop else 0.0
-        left = max(self.span_seconds - self.host_idle_seconds, self.busy_seconds)
+        busy = max(0.0, self.busy_seconds - self.host_copy_seconds)
+        left = max(self.span_seconds - self.lost_to_host_work, busy)
+        if busy >= LAUNCH_BOUND_BUSY * left:
+            left = busy
         return (self.span_seconds + gap) / left if left > 0 else None
+
+    @property
+    def lost_to_host_work(self) -> float:
+        """The seconds of the host's long gaps, and of the copies that are part of the same work."""
+        return self.host_idle_seconds + self.host_copy_seconds

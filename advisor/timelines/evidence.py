@@ -233,6 +233,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         launch_idle_seconds=launch_ns / _NS,
         host_idle_seconds=host_ns / _NS,
         host_gaps=host_gaps,
+        host_copy_seconds=timeline.host_copies_ns / _NS if host_gaps else 0.0,
         wait_idle_seconds=timeline.idle_after_waits_ns / _NS,
         allocation_idle_seconds=repeated_allocation_ns(timeline) / _NS,
         copy_idle_seconds=account.idle_of(GapCause.COPY) / _NS,

@@ -117,6 +117,12 @@ class Culprit:
     operator: tuple[str, int, int] | None = field(default=None, compare=False)
     covered_ns: int = field(default=0, compare=False)  # of the gap, that it takes
 
+    def is_of_one_work(self, other: Culprit) -> bool:
+        """Return whether it and *other* were called from one line, or are calls of one function where no line is known."""
+        if self.file is None and other.file is None:
+            return self.name == other.name
+        return (self.file, self.line) == (other.file, other.line)
+
 
 class HostEvents:
     """The long events of the host, any number of them in any order."""

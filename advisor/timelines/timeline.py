@@ -32,7 +32,7 @@ from gpuadvise.advisor.timelines.activities import (
 )
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
-from gpuadvise.advisor.timelines.gaps import idleness
+from gpuadvise.advisor.timelines.gaps import LONG_NS, GapCause, idleness
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
 from gpuadvise.advisor.timelines.pace import frame_period_ns
@@ -253,6 +253,9 @@ class Timeline:
     gaps: tuple[Gap, ...]  # the longest, in order of time
     account: Account
     long_host_gaps: IdleTime
+    host_copies_ns: (
+        int  # of copies between such gaps in which the host does one thing, and no kernel runs
+    )
     idle_after_waits_ns: int  # of gaps that began while the host waited
     host_after_waits_ns: int  # of those, the host's own work in long gaps
     saved_without_waits_ns: int  # by a replay without the host's time in waits and copies
@@ -430,6 +433,7 @@ def _timeline(
         account=account,
         saved_without_waits_ns=idle.saved_without_waits_ns,
         long_host_gaps=idle.long_host,
+        host_copies_ns=_host_copies_ns(activities, kernels, copies, idle),
         idle_after_waits_ns=idle.after_waits_ns,
         host_after_waits_ns=idle.host_after_waits_ns,
         launches=_launches(calls, shapes, activities, several_gpus=several_gpus),
@@ -478,6 +482,29 @@ def _idleness(
         loads_on_demand=any(is_of_pytorch(shape.name) for shape in kernels),
         launched_ns=partial(recording.launch_log.launched_ns, gpu),
     )
+
+
+def _host_copies_ns(activities: Activities, kernels: Cover, copies: Cover, idle: Idleness) -> int:
+    """Return the time of copies that lie between two long gaps of one and the same work of the host.
+
+    What it does with them, such as writing each of them to a file, comes and goes with them.
+    """
+    if not len(activities.copy_times):
+        return 0
+    long = [
+        gap for gap in idle.longest if gap.cause is GapCause.HOST_WORK and gap.length_ns >= LONG_NS
+    ]
+    between = [
+        idle.start_ns + bound
+        for gap, following in pairwise(long)
+        if gap.culprit and following.culprit and gap.culprit.is_of_one_work(following.culprit)
+        for bound in (gap.start_ns + gap.length_ns, following.start_ns)
+    ]
+    if not between:
+        return 0
+    computed = covered_between(kernels, between)[::2]
+    copied = covered_between(copies, between)[::2]
+    return sum(ns for ns, kernel_ns in zip(copied, computed, strict=True) if not kernel_ns)
 
 
 def _launched_work(

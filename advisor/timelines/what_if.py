@@ -289,9 +289,9 @@ def _by_the_host(run: TracedRun) -> Iterator[_Won]:
     if run.host_bound and not run.paced:
         yield _Won(
             change=Change.SHORTEN_HOST_WORK,
-            saved=run.host_idle_seconds,
+            saved=run.lost_to_host_work,
             bound=run.bound_without_host_gaps,
-            how="idle while the host worked, with the gap after the last kernel",
+            how="idle while the host worked, with the gap after the last kernel, and copies of the same work",
             idle=run.host_idle_seconds,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from math import prod
 from statistics import median_high
 from typing import TYPE_CHECKING
@@ -280,6 +281,35 @@ def loops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Timeline]:
     }
     assert len(ranks) == 6
     return {**lines, **ranks}
+
+
+# Times of one and the same program differ by more from one run to the next.
+_RUN_TO_RUN = 1.02
+
+
+def test_no_bound_of_a_loop_is_below_the_measured_gain(
+    loops: dict[str, Timeline], tmp_path: Path
+) -> None:
+    folder, seconds = recordings.unpack(tmp_path, recordings.LOOPS), {}
+    for kind in recordings.LOOPS:
+        seconds |= recordings.seconds(folder / kind)
+    for fault, repair in recordings.LOOP_TWINS.items():
+        gain = seconds[fault] / seconds[repair]
+        bound = max(each.bound for each in findings(loops[fault]))
+        assert bound * _RUN_TO_RUN >= gain, (fault, bound, gain)
+
+
+@pytest.mark.parametrize("case", ["adamw_loop", "loss_item_each_batch"])
+def test_where_a_repair_is_not_the_one_that_is_bounded_the_step_bounds_it_as_well(
+    case: str, loops: dict[str, Timeline], tmp_path: Path
+) -> None:
+    """A graph of all launches wins what the step takes without the profiler beside the GPU's work in it."""
+    rows = (recordings.unpack(tmp_path, ("loops",)) / "loops" / "seconds.ndjson").read_text()
+    (row,) = (one for one in map(json.loads, rows.splitlines()) if one["case"] == case)
+    run = traced_run(loops[case], default_link_model(loops[case].device))
+    most = row["median"] / (run.busy_seconds / row["steps"])
+    bound = max(each.bound for each in findings(loops[case]))
+    assert bound == pytest.approx(most, rel=0.2)
 
 
 def test_of_each_loop_the_largest_idle_time_is_named(loops: dict[str, Timeline]) -> None:

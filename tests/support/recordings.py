@@ -53,8 +53,7 @@ LOOP_TWINS = {
     "checkpoint_each_second_step": "checkpoint_seldom",
     "loop_waits": "loop_ahead",
     "nvtx_loop_before": "nvtx_loop_after",
-    "uneven_ranks": "even_ranks",
-}
+}  # `even_ranks` has half of the work of `uneven_ranks`, and is no repair of it
 
 
 def unpack(target: Path, kinds: tuple[str, ...] = KINDS) -> Path:

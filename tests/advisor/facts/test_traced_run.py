@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gpuadvise.advisor.facts.timeline import TracedRun
 
 # Kernels of 20 us, and 400 us of Python between two of them.
@@ -32,3 +34,15 @@ def test_waiting_for_other_ranks_is_no_work() -> None:
     few = replace(EAGER, kernels=52, busy_seconds=0.015)
     assert not few.is_a_test
     assert replace(few, exposed_communication_seconds=0.0148).is_a_test
+
+
+def test_without_the_hosts_work_a_busy_gpu_has_its_work_queued() -> None:
+    """What launches take until the host is ahead again goes too, where the rest is mostly the GPU's work."""
+    busy = TracedRun(
+        span_seconds=10.0, busy_seconds=2.0, host_idle_seconds=7.0, host_gaps=2, kernels=50
+    )
+    assert busy.bound_without_host_gaps == pytest.approx(5.0)
+    starved = replace(busy, busy_seconds=1.0)
+    assert starved.bound_without_host_gaps == pytest.approx(10 / 3)
+    with_copies = replace(busy, busy_seconds=3.0, host_copy_seconds=1.0)
+    assert with_copies.bound_without_host_gaps == pytest.approx(5.0)

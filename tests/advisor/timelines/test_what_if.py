@@ -402,3 +402,34 @@ def test_copies_beside_no_kernel_are_a_change(tmp_path: Path) -> None:
     ]
     found = changes(tmp_path / "trace", inside + [traces.kernel(1000 * i, 600) for i in range(30)])
     assert found[Change.AVOID_COPIES].saved_ns == 30 * 300_000
+
+
+@pytest.mark.parametrize(("second", "counted_ms"), [("save", 3.5), ("load", 0.0)])
+def test_copies_between_gaps_of_one_work_of_the_host_go_with_it(
+    second: str, counted_ms: float, tmp_path: Path
+) -> None:
+    events = []
+    for step in range(4):
+        begin = 10_000 * step
+        events += [
+            traces.call(begin - 5 if step else 0, 4),
+            traces.kernel(begin, 1000),
+            *(
+                traces.copy(begin + at, 500, 1 << 20, "Memcpy DtoH (Device -> Pinned)")
+                for at in (3000, 6000)
+            ),
+            # Of other works in turn the copies are not known to be part.
+            traces.event("user_annotation", "save", begin + 1000, 2200, {}),
+            traces.event("user_annotation", second, begin + 3300, 2800, {}),
+            traces.event("user_annotation", "save", begin + 6300, 3600, {}),
+        ]
+    run = facts_of(tmp_path / "trace", events)[0].timeline
+    assert run is not None
+    assert run.host_copy_seconds == pytest.approx(counted_ms / 1e3)
+    assert run.host_bound
+    (row,) = (
+        one
+        for one in changes(tmp_path / "again", events).values()
+        if one.change is Change.SHORTEN_HOST_WORK
+    )
+    assert row.saved_ns == round((run.host_idle_seconds + run.host_copy_seconds) * 1e9)
