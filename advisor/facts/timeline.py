@@ -443,18 +443,20 @@ class TracedRun:
     def bound_without_host_gaps(self) -> float | None:
         """The speed-up if the long gaps went; a loop has one more than lie between its kernels.
 
-        Fewer than three tell of no loop. With the gaps go the copies between them that are part of the same work, and
-        where the GPU has mostly work in what is left, the idle time too that launches take until the host is ahead again.
+        Fewer than three tell of no loop. With the gaps go the copies that are part of the same work, and where the GPU
+        has mostly work in what is left, the idle time too that launches take until the host is ahead again.
         """
         loop = self.host_gaps >= GAPS_OF_A_LOOP
         gap = self.host_idle_seconds / self.host_gaps if loop else 0.0
         busy = max(0.0, self.busy_seconds - self.host_copy_seconds)
         left = max(self.span_seconds - self.lost_to_host_work, busy)
         if busy >= LAUNCH_BOUND_BUSY * left:
-            left = busy
+            left = max(left - self.launch_idle_seconds, busy)
         return (self.span_seconds + gap) / left if left > 0 else None
 
     @property
     def lost_to_host_work(self) -> float:
-        """The seconds of the host's long gaps, and of the copies that are part of the same work."""
-        return self.host_idle_seconds + self.host_copy_seconds
+        """The seconds of the host's long gaps, and of the copies, with their calls, that are part of the same work."""
+        copies = self.host_copy_seconds
+        part = min(1.0, copies / self.exposed_copy_seconds) if self.exposed_copy_seconds else 0.0
+        return self.host_idle_seconds + copies + part * self.copy_idle_seconds

@@ -291,7 +291,8 @@ def _by_the_host(run: TracedRun) -> Iterator[_Won]:
             change=Change.SHORTEN_HOST_WORK,
             saved=run.lost_to_host_work,
             bound=run.bound_without_host_gaps,
-            how="idle while the host worked, with the gap after the last kernel, and copies of the same work",
+            how="idle while the host worked, with the gap after the last kernel"
+            + (", and copies of the same work" if run.host_copy_seconds else ""),
             idle=run.host_idle_seconds,
         )
 

@@ -39,10 +39,28 @@ def test_waiting_for_other_ranks_is_no_work() -> None:
 def test_without_the_hosts_work_a_busy_gpu_has_its_work_queued() -> None:
     """What launches take until the host is ahead again goes too, where the rest is mostly the GPU's work."""
     busy = TracedRun(
-        span_seconds=10.0, busy_seconds=2.0, host_idle_seconds=7.0, host_gaps=2, kernels=50
+        span_seconds=10.0,
+        busy_seconds=2.0,
+        host_idle_seconds=7.0,
+        host_gaps=2,
+        launch_idle_seconds=0.5,
     )
-    assert busy.bound_without_host_gaps == pytest.approx(5.0)
+    assert busy.bound_without_host_gaps == pytest.approx(10 / 2.5)
     starved = replace(busy, busy_seconds=1.0)
     assert starved.bound_without_host_gaps == pytest.approx(10 / 3)
-    with_copies = replace(busy, busy_seconds=3.0, host_copy_seconds=1.0)
-    assert with_copies.bound_without_host_gaps == pytest.approx(5.0)
+    late = replace(busy, launch_idle_seconds=5.0)  # no more than all of it goes
+    assert late.bound_without_host_gaps == pytest.approx(10 / 2)
+
+
+def test_copies_of_the_hosts_work_go_with_it_and_so_do_their_calls() -> None:
+    run = TracedRun(
+        span_seconds=10.0,
+        busy_seconds=3.0,
+        host_idle_seconds=6.0,
+        host_gaps=2,
+        host_copy_seconds=1.0,
+        exposed_copy_seconds=2.0,
+        copy_idle_seconds=0.4,
+    )
+    assert run.lost_to_host_work == pytest.approx(7.2)
+    assert run.bound_without_host_gaps == pytest.approx(10 / 2.8)
