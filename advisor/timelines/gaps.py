@@ -189,7 +189,9 @@ def idleness(
     replay, sums = calls.replay(), _Sums(launch_overhead_ns)
     start, end = _walk(busy, calls, _Waits(recording), sums, replay, first_steps_end_ns)
     longest = sorted(sums.longest, key=lambda gap: gap.start)
-    culprits = recording.host_events.culprits([(gap.start, gap.end) for gap in longest])
+    culprits = recording.host_events.culprits(
+        [(gap.start, gap.end) for gap in longest], work=(start, end)
+    )
     ran = _Ran(
         kernels=tuple(kernels),
         compiled=tuple(compiled),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 LEAST_NS = 300_000
 # What names a gap covers half of it; where much comes one after the other, a quarter.
 _MOST, _LARGEST_OF_MANY = 2, 4
+# What stands around so much of the GPU's work, from its first to its last, tells no part of it.
+_NEARLY_ALL = 0.9
 _MOST_NAMES = 20_000
 _MOST_THREADS = 100_000
 _LONGEST = 80
@@ -37,6 +39,8 @@ _BUILT_IN = re.compile(r"<built-in (?:method|function) ([\w.]+)[ >]")
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~+-]*[/\\])+(?=[\w.~+<-])")
 # Frames around all of a program, and the profiler's own.
 _AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootstrap")
+# Operators of libraries in C++ are calls, and no ranges around others.
+_CALL = re.compile(r"\w+::")
 # Code of a script outside of functions: the line is the one at which the recording began.
 # Functions that a library keeps to itself, or puts around others.
 _INTERNAL = re.compile(r": (?:_\w*|<lambda>|wrapp(?:er|ed)\w*|inner|decorate_context|fn)$")
@@ -188,25 +192,38 @@ class HostEvents:
             default=0,
         )
 
-    def culprits(self, gaps: Sequence[Interval], *, of_many: bool = False) -> list[Culprit | None]:
+    def culprits(
+        self,
+        gaps: Sequence[Interval],
+        *,
+        of_many: bool = False,
+        work: Interval | None = None,
+    ) -> list[Culprit | None]:
         """Return the culprit of each of *gaps*, which come in order of time and lie apart.
 
-        Where *of_many* things come one after the other, the longest of a quarter counts as well.
+        Where *of_many* things come one after the other, the longest of a quarter counts as well. What
+        stands around nearly all of the GPU's *work*, from its first to its last, names none of it.
         """
         names = list(self._names)
+        around = {number for number, name in enumerate(names) if _may_be_around(*name)}
+        least_around = None if work is None else _NEARLY_ALL * (work[1] - work[0])
         starts, ends = [start for start, _ in gaps], [end for _, end in gaps]
         covers: list[dict[int, _Calls]] = [{} for _ in gaps]
         threads = self._calling & self._seen or self._seen
         for start, end, number, thread in self._rows:
             if thread not in threads:
                 continue
+            if work is not None and least_around is not None and number in around:
+                inside = min(end, work[1]) - max(start, work[0])
+                if inside >= max(least_around, LEAST_NS):
+                    continue
             for at in range(bisect_right(ends, start), len(gaps)):
                 if starts[at] >= end:
                     break
-                calls = covers[at].get(number)
-                if calls is None:
-                    calls = covers[at][number] = _Calls()
-                calls.add(start, end, max(start, starts[at]), min(end, ends[at]))
+                covered = covers[at].get(number)
+                if covered is None:
+                    covered = covers[at][number] = _Calls()
+                covered.add(start, end, max(start, starts[at]), min(end, ends[at]))
         kinds = _Kinds(names)
         found = [
             _culprit_of(names, kinds, covers[at], (ends[at] - starts[at]) // _MOST)
@@ -279,6 +296,16 @@ class _Kinds:
         self.operators = {
             number for number, (kind, _) in numbered if kind is EventKind.OPERATOR
         } - self.asked.keys()
+
+
+def _may_be_around(kind: EventKind, name: str) -> bool:
+    """Return whether an event may be a range around a whole program.
+
+    No frame is, beside which all that is called in it was recorded, and no call of a library or a
+    compiler, of which a recording may hold one alone.
+    """
+    called = _COMPILER.search(name) or (kind is EventKind.OPERATOR and _CALL.match(name))
+    return kind is not EventKind.FRAME and not called
 
 
 def _longest(covers: dict[int, _Calls]) -> dict[int, _Calls]:

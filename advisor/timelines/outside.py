@@ -133,7 +133,9 @@ def outside_of(
         )
     spent = _spent_once(called, kernels, (first, last), span)
     call = max(spent, key=spent.__getitem__, default=None)
-    (culprit,) = events.culprits([(first, until)], of_many=True) if first < until else (None,)
+    (culprit,) = (
+        events.culprits([(first, until)], of_many=True, work=span) if first < until else (None,)
+    )
     return Outside(
         before_ns=begun - first,
         after_ns=last - ended,

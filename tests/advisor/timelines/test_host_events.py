@@ -46,6 +46,28 @@ def test_what_does_not_fill_a_gap_is_not_to_blame() -> None:
     assert culprit_of((EventKind.ANNOTATION, "ProfilerStep#3", 0, 100)) is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "named"),
+    [
+        (EventKind.RANGE, "training", False),
+        (EventKind.ANNOTATION, "training", False),
+        (EventKind.OPERATOR, "manual_conv", False),  # as JAX records what a program names
+        (EventKind.OPERATOR, "aten::conv2d", True),
+        (EventKind.OPERATOR, "CompiledFunctionBackward", True),
+        (EventKind.FRAME, "train.py(96): train", True),
+    ],
+)
+def test_a_range_around_nearly_all_of_the_gpus_work_names_no_part_of_it(
+    kind: EventKind, name: str, named: bool
+) -> None:
+    log = HostEvents()
+    log.add(kind, name, 1 * MS, 95 * MS, 1)
+    (around,) = log.culprits([(10 * MS, 20 * MS)], work=(0, 100 * MS))
+    (within,) = log.culprits([(10 * MS, 20 * MS)], work=(0, 110 * MS))
+    assert (around is not None) == named
+    assert within is not None
+
+
 def test_short_events_are_not_kept() -> None:
     log = HostEvents()
     log.add(EventKind.OPERATOR, "aten::add", 0, 299_999, 1)
