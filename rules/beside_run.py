@@ -96,7 +96,7 @@ def _outside(timeline: TracedRun) -> Advice:
             f"The host works for {show_seconds(timeline.before_seconds)} before the GPU's first work and for "
             f"{show_seconds(timeline.after_seconds)} behind its last in no call of CUDA, "
             f"{show_share(timeline.share_of_recording(seconds))} of the {show_seconds(whole)} recorded."
-            f"{held_by(timeline.before_cause)}"
+            f"{held_by(timeline.before_cause, timeline.before_seconds)}"
         ),
         action=(
             "Look there first: reading, filling and checking data. Give the GPU the first part while the "

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timeline import GAPS_OF_A_LOOP, WORTH_SAYING
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.quantity import show_number, show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import Advice, Gain, GainKind
 from gpuadvise.rules.beside_run import MUCH_MORE
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.idle_times import in_pytorch
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Priority
 from gpuadvise.rules.traced import held_by, how_to_see_lines, line_of
 
@@ -40,8 +41,8 @@ def host_gaps(timeline: TracedRun) -> Advice:
     cause = next((one for one in timeline.idle_causes if one.cause == "host-work"), None)
     message = (
         f"{plural(gaps, 'gap')} of {show_seconds(idle / gaps)}{' on average' if gaps > 1 else ''}, "
-        f"{show_share(timeline.share(idle))} of the span: the host works on its own meanwhile, "
-        f"in no call of CUDA.{held_by(cause)}{_copies(timeline)}"
+        f"{of_span(timeline, idle)}: the host works on its own or waits meanwhile, "
+        f"in no call of CUDA.{held_by(cause, idle)}{_copies(timeline)}"
     )
     evidence = (
         traced("idle while the host worked", idle, "s"),

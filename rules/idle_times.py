@@ -67,7 +67,7 @@ IDLE_TIMES = {
 
 
 def in_pytorch(cause: IdleCause | None, *, calls: bool | None = None) -> str:
-    """Return what to do in PyTorch: a loader's workers only where it has none. Nothing where none of it *calls*."""
+    """Return what to do in PyTorch: workers only for a loader that has none. Nothing where none of it *calls*."""
     if calls is False:
         return ""
     if cause is not None and cause.communicates:
@@ -82,10 +82,7 @@ def in_pytorch(cause: IdleCause | None, *, calls: bool | None = None) -> str:
             "In PyTorch: the loader has workers already, and they are too slow: more of them, "
             "prefetch_factor, or less work for each sample (decoded once, resized on the GPU). "
         )
-    if cause is not None and cause.culprit is not None and cause.loader is None:
-        return "In PyTorch: no torch.cuda.synchronize() before it. "
-    where = "where a loader makes the batches, " if cause is None or cause.loader is None else ""
-    return (
-        "In PyTorch: DataLoader(num_workers=4, prefetch_factor=2, persistent_workers=True), "
-        f"{where}no torch.cuda.synchronize() before it. "
-    )
+    workers = ""
+    if cause is not None and cause.loader == "itself":
+        workers = "DataLoader(num_workers=4, prefetch_factor=2, persistent_workers=True), "
+    return f"In PyTorch: {workers}no torch.cuda.synchronize() before it. "

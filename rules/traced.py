@@ -70,17 +70,23 @@ def idle_of(run: TracedRun, *causes: str) -> IdleCause | None:
     return max(known, key=lambda idle: idle.seconds, default=None)
 
 
-def held_by(cause: IdleCause | None) -> str:
-    """Return what held the GPU up, as a sentence; nothing where the recording does not say."""
+def held_by(cause: IdleCause | None, within: float | None = None) -> str:
+    """Return what held the GPU up, as a sentence; nothing where the recording does not say.
+
+    *within* are the seconds that were said just before, where these are not all idle time of the cause.
+    """
     if cause is None or cause.culprit is None:
         return ""
     place = ""
     if cause.file is not None:
         function = cause.function if cause.function and cause.function != cause.culprit else ""
         place = f", {f'{function}, ' if function else ''}{cause.file}:{cause.line}"
-    return (
-        f" {show_seconds(cause.culprit_seconds)} of it: {cause.culprit}{place}{_for_loader(cause)}."
-    )
+    seconds = show_seconds(cause.culprit_seconds)
+    if within is not None and cause.culprit_seconds > within:
+        return (
+            f" In all the GPU is idle for {seconds} in: {cause.culprit}{place}{_for_loader(cause)}."
+        )
+    return f" {seconds} of it: {cause.culprit}{place}{_for_loader(cause)}."
 
 
 def _for_loader(cause: IdleCause) -> str:

@@ -146,13 +146,23 @@ def limit_among(case: TimelineCase, balance: RankBalance | None) -> RunLimit | N
 
     Of a rank alone that is an estimate.
     """
+    waited = measured_wait(case, balance)
+    if waited is None:
+        return case.limit
+    return limit_of(case.timeline, replace(case.run, rank_wait_seconds=waited))
+
+
+def measured_wait(case: TimelineCase, balance: RankBalance | None) -> float | None:
+    """Return the seconds that the rank of *case* waited for others by *balance*; None where that does not say.
+
+    They are no more than the communication that is judged: none of first steps that are the program's start.
+    """
     line = case.timeline
     number = line.gpu if line.rank is None else line.rank
     waits = [one for one in balance.ranks if one.rank == number] if balance is not None else []
     if not waits:
-        return case.limit
-    run = replace(case.run, rank_wait_seconds=waits[0].exposed_wait_ns / _NS)
-    return limit_of(line, run)
+        return None
+    return min(waits[0].exposed_wait_ns / _NS, case.run.exposed_communication_seconds)
 
 
 def line_name(line: Timeline) -> str:

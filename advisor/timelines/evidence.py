@@ -40,13 +40,13 @@ from gpuadvise.advisor.transfers.copies import Direction, latency_share
 from gpuadvise.advisor.transfers.links import default_link_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.application import Allocations, Managed
     from gpuadvise.advisor.facts.bag import Facts
     from gpuadvise.advisor.facts.ranks import RankWaits
-    from gpuadvise.advisor.timelines.gaps import IdleTime
+    from gpuadvise.advisor.timelines.gaps import Gap, IdleTime
     from gpuadvise.advisor.timelines.host_events import Culprit
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
@@ -219,7 +219,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         start_cause=_start_cause(timeline),
         before_cause=_before(timeline),
         communication_seconds=_communication_ns(timeline) / _NS,
-        exposed_communication_seconds=account.communication_ns / _NS,
+        exposed_communication_seconds=timeline.exposed_communication_ns / _NS,
         rank_wait_seconds=_rank_wait_ns(timeline) / _NS,
         collectives=_collective_calls(timeline),
         busy_seconds=(timeline.busy_ns - timeline.first_steps_ns) / _NS,
@@ -286,6 +286,8 @@ def _calls_pytorch(timeline: Timeline) -> bool:
 def _rank_wait_ns(timeline: Timeline) -> int:
     """Return what collectives of all ranks took beyond what they need, as far as nothing hid it.
 
+    Those of first steps that are the program's start do not count.
+
     A collective of one size needs what the shortest of its runs took; where sizes were not recorded,
     the median run, and only what varies tenfold can be no matter of size alone.
     """
@@ -293,14 +295,15 @@ def _rank_wait_ns(timeline: Timeline) -> int:
     if communication is None:
         return 0
     waited = 0
-    for one in communication.collectives:
+    for one in communication.again:
         if not one.collective.operation.between_all or not one.shortest_ns:
             continue
         if one.collective.bytes is not None and one.calls >= _FEWEST_OF_A_SIZE:
             waited += one.total_ns - one.calls * one.shortest_ns
         elif one.calls >= _FEWEST_COLLECTIVES and one.median_ns >= _VARIES * one.shortest_ns:
             waited += max(0, one.total_ns - one.calls * one.median_ns)
-    return round(min(waited, communication.total_ns) * (1 - communication.hidden_share))
+    exposed = round(waited * (1 - communication.hidden_share))
+    return min(exposed, timeline.exposed_communication_ns)
 
 
 def _communication_ns(timeline: Timeline) -> int:
@@ -309,7 +312,7 @@ def _communication_ns(timeline: Timeline) -> int:
 
 def _collective_calls(timeline: Timeline) -> int:
     communication = timeline.communication
-    return sum(one.calls for one in communication.collectives) if communication else 0
+    return sum(one.calls for one in communication.again) if communication else 0
 
 
 def _seconds_of(kernels: Iterable[TracedKernel], matches: Callable[[str], bool]) -> float:
@@ -416,25 +419,52 @@ def _idle_causes(timeline: Timeline) -> tuple[IdleCause, ...]:
 
 
 def _idle_cause(timeline: Timeline, idle: IdleTime) -> IdleCause:
-    """Return idle time with what the host did for most of the gaps that are kept one by one."""
-    named: dict[str, int] = {}
-    covered: dict[str, int] = {}
-    lines: dict[tuple[str, Culprit], int] = {}
-    kept_ns = 0
-    for gap in timeline.gaps:
-        if gap.cause is not idle.cause:
-            continue
-        kept_ns += gap.length_ns
-        if gap.culprit is not None:
-            named[gap.culprit.name] = named.get(gap.culprit.name, 0) + gap.length_ns
-            key = gap.culprit.name, gap.culprit
-            lines[key] = lines.get(key, 0) + gap.length_ns
-            covered[gap.culprit.name] = covered.get(gap.culprit.name, 0) + gap.culprit.covered_ns
-    name = max(named, key=named.__getitem__, default=None)
-    if name is None or 2 * named[name] < kept_ns:
+    """Return idle time with what the host did for most of the gaps that are kept one by one.
+
+    Where no event took most of them, the line of the program from which most of them were called.
+    """
+    kept = [gap for gap in timeline.gaps if gap.cause is idle.cause]
+    kept_ns = sum(gap.length_ns for gap in kept)
+    known = [gap for gap in kept if gap.culprit is not None]
+    named = _most(known, lambda culprit: culprit.name, kept_ns) or _most(
+        [gap for gap in known if gap.culprit is not None and gap.culprit.file is not None],
+        lambda culprit: (culprit.file, culprit.line, culprit.function),
+        kept_ns,
+    )
+    if not named:
         return IdleCause(cause=str(idle.cause), seconds=idle.total_ns / _NS)
-    _, culprit = max((key for key in lines if key[0] == name), key=lines.__getitem__)
-    return _held_by(culprit, str(idle.cause), idle.total_ns, covered[name])
+    longest = max(_by_key(named, lambda culprit: culprit).values(), key=_length_ns)
+    culprit = longest[0].culprit
+    assert culprit is not None
+    culprits = [gap.culprit for gap in named if gap.culprit is not None]
+    if len({one.name for one in culprits}) > 1:
+        asks = all(one.loader is culprit.loader for one in culprits)
+        culprit = replace(
+            culprit,
+            name=culprit.function or culprit.name,
+            loader=culprit.loader if asks else None,
+        )
+    covered_ns = sum(one.covered_ns for one in culprits)
+    return _held_by(culprit, str(idle.cause), idle.total_ns, covered_ns)
+
+
+def _most(gaps: Sequence[Gap], key: Callable[[Culprit], Hashable], kept_ns: int) -> list[Gap]:
+    """Return those of the *gaps* whose culprits have one *key*, which together are half of *kept_ns*; else none."""
+    longest = max(_by_key(gaps, key).values(), key=_length_ns, default=[])
+    return longest if longest and 2 * _length_ns(longest) >= kept_ns else []
+
+
+def _by_key(gaps: Iterable[Gap], key: Callable[[Culprit], Hashable]) -> dict[Hashable, list[Gap]]:
+    """Return the *gaps* that have a culprit, by the *key* of it."""
+    alike: dict[Hashable, list[Gap]] = {}
+    for gap in gaps:
+        if gap.culprit is not None:
+            alike.setdefault(key(gap.culprit), []).append(gap)
+    return alike
+
+
+def _length_ns(gaps: Iterable[Gap]) -> int:
+    return sum(gap.length_ns for gap in gaps)
 
 
 def _start_cause(timeline: Timeline) -> IdleCause | None:

@@ -48,6 +48,7 @@ class Communication:
     total_ns: int
     exposed_ns: int
     collectives: tuple[TracedCollective, ...]  # the longest total first
+    again: tuple[TracedCollective, ...]  # likewise, of those behind the program's first steps
     runs: CollectiveRuns  # each of them, in order of time
 
     @property
@@ -61,8 +62,13 @@ class Communication:
         return self.hidden_ns / self.total_ns if self.total_ns else 0.0
 
 
-def communication_of(activities: Activities) -> Communication | None:
-    """Return the communication of a GPU; None where no kernel communicated."""
+def communication_of(
+    activities: Activities, first_steps_end_ns: int | None = None
+) -> Communication | None:
+    """Return the communication of a GPU; None where no kernel communicated.
+
+    First steps that are the program's start are over at *first_steps_end_ns*, None where none are.
+    """
     if not len(activities.communication_times):
         return None
     total_ns = hidden_ns = 0
@@ -70,17 +76,26 @@ def communication_of(activities: Activities) -> Communication | None:
     for block in Cover([activities.communication_times]).blocks():
         total_ns += block.length()
         hidden_ns += sum(common(block, part).length() for part in computing.until(block.ends[-1]))
+    collectives = _collectives(activities)
     return Communication(
         total_ns=total_ns,
         exposed_ns=total_ns - hidden_ns,
-        collectives=_collectives(activities),
+        collectives=collectives,
+        again=(
+            collectives
+            if first_steps_end_ns is None
+            else _collectives(activities, first_steps_end_ns)
+        ),
         runs=activities.collectives,
     )
 
 
-def _collectives(activities: Activities) -> tuple[TracedCollective, ...]:
+def _collectives(activities: Activities, since_ns: int = 0) -> tuple[TracedCollective, ...]:
+    """Return the kinds of collectives, of those that began at *since_ns* or later."""
     durations: dict[Collective, Tally] = {}
     for collective, start, end in activities.collectives:
+        if start < since_ns:
+            continue
         durations.setdefault(collective, Tally()).add(end - start)
     traced = []
     for collective, tally in durations.items():

@@ -39,8 +39,8 @@ _BUILT_IN = re.compile(r"<built-in (?:method|function) ([\w.]+)[ >]")
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~+-]*[/\\])+(?=[\w.~+<-])")
 # Frames around all of a program, and the profiler's own.
 _AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootstrap")
-# Operators of libraries in C++ are calls, and no ranges around others.
-_CALL = re.compile(r"\w+::")
+# Operators of libraries in C++ and functions of JAX are calls, and no ranges around others.
+_CALL = re.compile(r"\w+::|[\w.]+\(")
 # Code of a script outside of functions: the line is the one at which the recording began.
 # Functions that a library keeps to itself, or puts around others.
 _INTERNAL = re.compile(r": (?:_\w*|<lambda>|wrapp(?:er|ed)\w*|inner|decorate_context|fn)$")

@@ -33,6 +33,7 @@ from gpuadvise.advisor.timelines.activities import (
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
 from gpuadvise.advisor.timelines.gaps import LONG_NS, GapCause, idleness
+from gpuadvise.advisor.timelines.idle_places import idle_places
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
 from gpuadvise.advisor.timelines.pace import frame_period_ns
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     )
     from gpuadvise.advisor.timelines.exposure import Communication
     from gpuadvise.advisor.timelines.gaps import Gap, Idleness, IdleTime
+    from gpuadvise.advisor.timelines.idle_places import IdlePlace
     from gpuadvise.advisor.timelines.intervals import Interval
     from gpuadvise.advisor.timelines.phases import GraphReplays, Inference, LaunchedWork
     from gpuadvise.advisor.timelines.steps import StepMarks, Steps
@@ -131,6 +133,11 @@ class FirstSteps(NamedTuple):
     busy_ns: int = 0
     computing_ns: int = 0
     copies_ns: int = 0  # and memsets, beside no kernel
+
+    @property
+    def communication_ns(self) -> int:
+        """Time in which a kernel communicated, and none computed."""
+        return self.busy_ns - self.computing_ns - self.copies_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +301,11 @@ class Timeline:
         return self.account.computing_ns - self.first_steps.computing_ns
 
     @property
+    def exposed_communication_ns(self) -> int:
+        """Time of the account's communication behind the first steps."""
+        return max(0, self.account.communication_ns - self.first_steps.communication_ns)
+
+    @property
     def steps_again(self) -> int:
         """How many steps begin behind the program's start; 0 for one, which does not come again."""
         steps = self.steps.steps if self.steps else ()
@@ -314,6 +326,11 @@ class Timeline:
     def idle(self) -> tuple[IdleTime, ...]:
         """Idle time by cause, the longest total first."""
         return self.account.idle
+
+    @property
+    def idle_places(self) -> tuple[IdlePlace, ...]:
+        """What the host did in the gaps that are kept one by one, the longest time first."""
+        return idle_places(self.gaps)
 
     @property
     def idle_ns(self) -> int:
@@ -454,7 +471,7 @@ def _timeline(
         inference=work.inference,
         has_stacks=recording.host_events.has_frames,
         is_sample=recording.is_sample,
-        communication=communication_of(activities),
+        communication=communication_of(activities, first_steps_end_ns),
         multiprocessors=activities.multiprocessor_count,
         outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
         first_steps=_first_steps(computing, kernels, busy, idle.start_ns, first_steps_end_ns),

@@ -507,6 +507,30 @@ class TimelineGap(Record):
 
 
 @record
+class TimelineIdlePlace(Record):
+    """Idle place, in the answer of ``timeline``: what the host did in gaps, and from which line."""
+
+    culprit: str
+    """What the host did."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time, seconds.
+
+    Of the gaps that are listed, what it takes.
+    """
+    share: Share
+    """Share of the whole, 0 to 1.
+
+    Of the span.
+    """
+    file: str | None
+    """File of the program's line that called it, without a folder."""
+    line: Count | None
+    """The line in that file."""
+    function: str | None
+    """The function around that line."""
+
+
+@record
 class TimelineSynchronization(Record):
     """Synchronization, in the answer of ``timeline``."""
 
@@ -697,6 +721,8 @@ class TimelineRecord(Record):
 
     All gaps by cause.
     """
+    idle_in: tuple[TimelineIdlePlace, ...]
+    """What the host did in the gaps that are listed, the longest time first; at most 50."""
     account: TimelineAccount
     """The span, each nanosecond counted once."""
     limiter: TimelineLimiter | None

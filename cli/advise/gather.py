@@ -150,12 +150,13 @@ class GatheredEvidence:
         runs = self.read.runs
         if not runs:
             return []
-        from gpuadvise.advisor.timelines.case import run_names
+        from gpuadvise.advisor.timelines.case import ranks_in, run_names
         from gpuadvise.cli.timeline.time_spent import time_spent
 
         several = len(runs) > 1
+        balance = ranks_in(runs).balance() if several else None
         return [
-            f"{name}: {time_spent(case)}" if several else time_spent(case)
+            f"{name}: {time_spent(case, balance)}" if several else time_spent(case)
             for case, name in zip(runs, run_names(runs), strict=True)
         ]
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap
+    from gpuadvise.advisor.timelines.idle_places import IdlePlace
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.steps import Step, Steps
@@ -135,6 +136,7 @@ def _unnamed(lines: Sequence[Timeline]) -> str:
 
 
 _MOST_LIKELY = 4
+_MOST_PLACES = 50
 # Kernels that a person is shown unless --limit says how many.
 _TEXT_LISTS = 10
 
@@ -156,6 +158,7 @@ def timeline_record(
         "file": case.place,
         **named_fields(line, f"recorder gpu gpu_name=device.name rank {seconds}"),
         "idle": [named_fields(total, "cause gaps seconds=total_ns") for total in line.idle],
+        "idle_in": [_idle_place(place, line) for place in line.idle_places[:_MOST_PLACES]],
         "account": named_fields(line, _ACCOUNT),
         "limiter": limiter and named_fields(limiter, "name=limiter subject seconds share"),
         "too_short": case.run.too_short,
@@ -232,6 +235,12 @@ def _gap(gap: Gap) -> dict[str, Any]:
         **named_fields(gap.culprit, "file line function"),
     }
     return {**told, "culprit": culprit}
+
+
+def _idle_place(place: IdlePlace, line: Timeline) -> dict[str, Any]:
+    share = {"share": place.total_ns / line.span_ns if line.span_ns else 0.0}
+    told = named_fields(place, "culprit seconds=total_ns")
+    return told | share | named_fields(place, "file line function")
 
 
 def _steps(steps: Steps) -> dict[str, Any]:

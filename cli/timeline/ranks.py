@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.json_records import named_fields
 from gpuadvise.advisor.prose import and_list, plural
 from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
@@ -34,6 +35,8 @@ def verdict(balance: RankBalance) -> str:
     saved = f"{show_seconds(balance.saved_ns / _NS)} of {show_seconds(balance.span_ns / _NS)}"
     if balance.share < WORTH_BALANCING:
         return f"The ranks are even: each waits {saved} for others, in the mean."
+    if balance.share < NOTICEABLE:
+        return f"The ranks are nearly even: each waits {saved} ({show_share(balance.share)}) for others, in the mean."
     won = "" if balance.speedup is None else f", at most {show_number(balance.speedup)}x"
     late = balance.stragglers
     if not late:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpuadvise.advisor.timelines.case import TimelineCase
-    from gpuadvise.advisor.timelines.host_events import Culprit
+    from gpuadvise.advisor.timelines.idle_places import IdlePlace
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _MOST_CHANGES = 6
 _MOST_CULPRITS = 3
 _HELD = 0.02  # of the span, worth a line
+_IDLE = 0.1  # of what is judged, worth a line of the program: as the rule idle-gaps
 _SLOW_STEP = 0.1  # beyond the median, worth a reason
 _MOST_COPIES = 8
 _MOST_GPUS = 32
@@ -125,7 +126,7 @@ def blocks(
     rank = "" if line.rank is None else f", rank {line.rank}"
     title = f"{device}, recorded by {_RECORDERS[line.recorder]}{rank}"
     screen += [
-        Line(verdict(case, cases[1:]), Tone.STRONG),
+        Line(verdict(case, cases[1:], balance), Tone.STRONG),
         Line(title),
         LabelledFacts(tuple(_facts(case))),
     ]
@@ -152,9 +153,13 @@ def blocks(
     return screen
 
 
-def verdict(case: TimelineCase, beside: Sequence[TimelineCase] = ()) -> str:
+def verdict(
+    case: TimelineCase,
+    beside: Sequence[TimelineCase] = (),
+    balance: RankBalance | None = None,
+) -> str:
     """Return where most of the span went, and the change that could win most, of *beside* too: other ranks and GPUs."""
-    told = time_spent(case)
+    told = time_spent(case, balance)
     whose = max((case, *beside), key=lambda one: one.changes[0].rank if one.changes else 0.0)
     if not whose.changes:
         return told
@@ -205,7 +210,7 @@ def _facts(case: TimelineCase) -> Iterator[Fact]:
         yield _part("copies", line.copy_ns, line, plural(count, "copy", "copies") + beside)
     if line.memset_ns:
         yield _part("memsets", line.memset_ns, line, "")
-    yield _part("idle", line.idle_ns, line, _idle(line))
+    yield _part("idle", line.idle_ns, line, _idle(case))
     if waits := line.synchronizations:
         yield Fact(
             "host waited",
@@ -233,37 +238,48 @@ def _launched(line: Timeline) -> str:
     return ", ".join(parts)
 
 
-def _idle(line: Timeline) -> str:
+def _idle(case: TimelineCase) -> str:
+    """Return the causes of the idle time, the longest first."""
+    line = case.timeline
+    parts = {_CAUSES[total.cause]: total.total_ns for total in line.idle}
+    between_ns = _between_launches_ns(case)
+    if between_ns:
+        parts[_CAUSES[GapCause.HOST_WORK]] -= between_ns
+        between = "between operators" if case.run.calls_pytorch else "between launches"
+        parts[between] = between_ns
     causes = [
-        f"{_CAUSES[total.cause]} {_share(total.total_ns, line)}"
-        for total in line.idle
-        if total.total_ns >= line.span_ns / 1000
+        f"{name} {_share(part, line)}"
+        for name, part in sorted(parts.items(), key=lambda item: -item[1])
+        if part >= line.span_ns / 1000
     ]
     return ", ".join(causes[:4])
 
 
+def _between_launches_ns(case: TimelineCase) -> int:
+    """Return the host's work in gaps that are short of long, where that is a framework's between two launches."""
+    line = case.timeline
+    if line.recorder is not Recorder.PYTORCH and not case.run.waits_for_launches:
+        return 0
+    return max(0, line.account.idle_of(GapCause.HOST_WORK) - line.long_host_gaps.total_ns)
+
+
 def _held_by(line: Timeline) -> Iterator[Fact]:
-    """Yield what the host did through most of the long gaps, where the recording names it."""
-    seconds: dict[tuple[str, str], int] = {}
-    for gap in line.gaps:
-        if gap.culprit is not None:
-            place = _place(gap.culprit)
-            key = gap.culprit.name, place
-            seconds[key] = seconds.get(key, 0) + gap.culprit.covered_ns
-    longest = sorted(seconds, key=lambda key: -seconds[key])[:_MOST_CULPRITS]
-    for name, place in longest:
-        if seconds[name, place] >= _HELD * line.span_ns:
-            text = (
-                f"{show_seconds(seconds[name, place] / 1e9)}, {_share(seconds[name, place], line)}"
-            )
-            yield Fact("idle in", Cell(text), f"{name}{place}")
+    """Yield what the host did through most of the long gaps, where the recording names it, or how to have it named."""
+    for place in line.idle_places[:_MOST_CULPRITS]:
+        if place.total_ns >= _HELD * line.span_ns:
+            text = f"{show_seconds(place.total_ns / 1e9)}, {_share(place.total_ns, line)}"
+            yield Fact("idle in", Cell(text), f"{place.culprit}{_line_of(place)}")
+    unknown = line.recorder is Recorder.PYTORCH and not line.has_stacks
+    if unknown and line.idle_ns - line.account.start_up_ns >= _IDLE * line.steady_ns:
+        told = "no line is known: record with profile(with_stack=True), which names them"
+        yield Fact("idle in", Cell("-", Tone.FAINT), told)
 
 
-def _place(culprit: Culprit) -> str:
-    if culprit.file is None:
+def _line_of(place: IdlePlace) -> str:
+    if place.file is None:
         return ""
-    function = "" if culprit.function in (None, culprit.name) else f"{culprit.function}, "
-    return f", {function}{culprit.file}:{culprit.line}"
+    function = "" if place.function in (None, place.culprit) else f"{place.function}, "
+    return f", {function}{place.file}:{place.line}"
 
 
 _PARTS = {

@@ -8,15 +8,20 @@ from gpuadvise.advisor.prose import inert, plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
 from gpuadvise.advisor.timelines.activities import Recorder
+from gpuadvise.advisor.timelines.case import limit_among, measured_wait
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.run_limit import RunLimiter
+from gpuadvise.rules.judged_span import starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuadvise.advisor.timelines.case import TimelineCase
+    from gpuadvise.advisor.timelines.ranks import RankBalance
 
-_START_UP = 0.02  # of the span, worth a word
+_NS = 1e9
+_COMPUTING, _IDLE = "are kernels", "the GPU is idle"
+_COMMUNICATION = "are communication that nothing hides"
 _SILENT = 0.1  # of what was seen of the program, worth a word
 _FEW = 2  # kernels, of which one can be most
 _MOSTLY = 0.5  # of a recording, or of its idle time
@@ -33,9 +38,9 @@ _MEANWHILE = {
 }
 
 
-def time_spent(case: TimelineCase) -> str:
-    """Return where most of what was recorded went."""
-    return " ".join((*_beside(case), _in_span(case), *_reservations(case)))
+def time_spent(case: TimelineCase, balance: RankBalance | None = None) -> str:
+    """Return where most of what was recorded went; *balance* measures how long its rank waited for others."""
+    return " ".join((*_beside(case), _in_span(case, balance), *_reservations(case)))
 
 
 def _beside(case: TimelineCase) -> Iterator[str]:
@@ -65,40 +70,72 @@ def _most_of_start(case: TimelineCase) -> str:
     return f", {inert(subject)} more than anything else" if subject else ""
 
 
-def _in_span(case: TimelineCase) -> str:
-    """Return where most of the time from the GPU's first work to its last went."""
-    line = case.timeline
+def _in_span(case: TimelineCase, balance: RankBalance | None) -> str:
+    """Return where most of what is judged went: the time from the GPU's first work to its last, without a start."""
+    line, first = case.timeline, case.timeline.first_steps
+    left_out = starts(case.run)
+    communication_ns = line.exposed_communication_ns if left_out else line.account.communication_ns
     parts = {
-        "kernels": line.kernel_ns,
-        "copies": line.copy_ns,
-        "memsets": line.account.memsets_ns,
-        "idle": line.idle_ns,
+        _COMPUTING: line.computing_ns if left_out else line.account.computing_ns,
+        _COMMUNICATION: communication_ns,
+        "are copies": max(0, line.copy_ns - first.copies_ns) if left_out else line.copy_ns,
+        "are memsets": line.account.memsets_ns,
+        _IDLE: line.idle_ns - (line.account.start_up_ns if left_out else 0),
     }
     most = max(parts, key=parts.__getitem__)
-    share = show_share(parts[most] / line.span_ns) if line.span_ns else "-"
-    verb = f"the GPU is idle{_meanwhile(case)}" if most == "idle" else f"are {most}"
-    which = _dominant_kernel(case) if most == "kernels" else ""
-    return f"{share} of {show_seconds(line.span_seconds)} {verb}{which}."
+    whole_ns = line.steady_ns if left_out else line.span_ns
+    share = show_share(min(1.0, parts[most] / whole_ns)) if whole_ns else "-"
+    seconds = show_seconds(whole_ns / _NS)
+    whole = f"the {seconds} that are judged" if left_out else seconds
+    verb = f"{most} that compute" if most == _COMPUTING and communication_ns else most
+    return f"{share} of {whole} {verb}{_more_of(most, case, balance)}."
+
+
+def _more_of(most: str, case: TimelineCase, balance: RankBalance | None) -> str:
+    """Return what is known of the part of a span that *most* went to, behind a comma."""
+    if most == _IDLE:
+        return _meanwhile(case)
+    if most == _COMPUTING:
+        return _dominant_kernel(case)
+    return _waits(case, balance) if most == _COMMUNICATION else ""
+
+
+def _waits(case: TimelineCase, balance: RankBalance | None) -> str:
+    """Return how much of the communication is waiting for other ranks, where that limits the run.
+
+    Of a rank alone that is an estimate.
+    """
+    limit, exposed = limit_among(case, balance), case.run.exposed_communication_seconds
+    if limit is None or limit.limiter is not RunLimiter.RANKS:
+        return ""
+    measured = measured_wait(case, balance)
+    waited = case.run.rank_wait_seconds if measured is None else measured
+    most = "most" if waited >= _MOSTLY * exposed else "much"
+    perhaps = "perhaps " if measured is None else ""
+    return f", {most} of it ({show_seconds(waited)}) {perhaps}waits for other ranks"
 
 
 def _dominant_kernel(case: TimelineCase) -> str:
     """Return which kernel most of the computing is, behind a comma; nothing where none is, or there is no other."""
     limit = case.limit
     of_one = limit is not None and limit.limiter in (RunLimiter.ONE_KERNEL, RunLimiter.FEW_BLOCKS)
-    names = {kernel.shape.name for kernel in case.timeline.kernels}
+    line, run = case.timeline, case.run
+    names = {kernel.shape.name for kernel in line.kernels}
     if limit is None or not of_one or limit.subject is None or len(names) < _FEW:
         return ""
     (name,) = shortened([limit.subject])
-    return f", {show_share(limit.seconds / case.timeline.span_seconds)} {inert(name)}"
+    whole = run.span_seconds if starts(run) else line.span_seconds
+    return f", {show_share(limit.seconds / whole)} {inert(name)}"
 
 
 def _meanwhile(case: TimelineCase) -> str:
     """Return what the host does in most of the idle time, behind a comma; nothing where no cause is most of it."""
-    line, limit = case.timeline, case.limit
+    account, limit = case.timeline.account, case.limit
     if limit is None or limit.limiter not in _MEANWHILE or case.run.too_short:
         return ""
     causes, words = _MEANWHILE[limit.limiter]
-    return f", {words}" if line.account.idle_of(*causes) >= _MOSTLY * line.idle_ns else ""
+    judged_ns = account.idle_ns - account.start_up_ns
+    return f", {words}" if account.idle_of(*causes) >= _MOSTLY * judged_ns else ""
 
 
 def _reservations(case: TimelineCase) -> Iterator[str]:
@@ -118,9 +155,8 @@ def _reservations(case: TimelineCase) -> Iterator[str]:
             f"The program runs for {show_seconds(silent)} more, before its first call of CUDA and behind its last: "
             f"{show_share(run.share_of_process(silent))} of all that was seen of it."
         )
-    started = line.account.start_up_ns
-    if started >= _START_UP * line.span_ns:
+    if starts(run):
         yield (
-            f"{show_seconds(started / 1e9)} of the idle time are start-up, which is left out of what is "
-            f"judged: record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
+            f"{show_seconds(run.start_up_seconds)} more, of the {show_seconds(line.span_seconds)} from the GPU's first work to "
+            f"its last, are start-up, which is left out: record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
         )

@@ -796,7 +796,19 @@ def test_what_kept_the_gpu_waiting_is_named(cli, tmp_path: Path) -> None:
     text = cli("timeline", str(path)).out
     assert "collate_fn, data.py:41" in text
     assert "/home/me" not in text
-    (gap,) = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]["gaps"]
+    assert "with_stack=True" not in text
+    answer = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]
+    assert answer["idle_in"] == [
+        {
+            "culprit": "collate_fn",
+            "seconds": pytest.approx(9e-3),
+            "share": pytest.approx(9 / 10.1),
+            "file": "data.py",
+            "line": 41,
+            "function": "collate_fn",
+        }
+    ]
+    (gap,) = answer["gaps"]
     assert gap["culprit"] == {
         "name": "collate_fn",
         "kind": "frame",
@@ -806,13 +818,55 @@ def test_what_kept_the_gpu_waiting_is_named(cli, tmp_path: Path) -> None:
     }
 
 
+def test_what_holds_the_gpu_up_is_summed_over_gaps(cli, tmp_path: Path) -> None:
+    """The first gap is the shortest: in the sum the longest comes first."""
+    events = [traces.kernel(at, 100) for at in (0, 1_000, 10_000, 20_000)]
+    events += [
+        traces.event("python_function", name, at, length, {})
+        for name, at, length in (
+            ("data.py(3): shuffle", 100, 900),
+            ("data.py(41): collate_fn", 1_100, 8_900),
+            ("data.py(41): collate_fn", 10_100, 9_900),
+        )
+    ]
+    (tmp_path / "t.json").write_text(traces.kineto(events))
+    longest, other = result(cli, str(tmp_path / "t.json"))["idle_in"]
+    assert (longest["culprit"], longest["line"]) == ("collate_fn", 41)
+    assert longest["seconds"] == pytest.approx(18.8e-3)
+    assert (other["culprit"], other["line"]) == ("shuffle", 3)
+
+
+def test_without_stacks_it_is_said_how_to_have_lines(cli, tmp_path: Path) -> None:
+    for idle_us, said in ((10_000, True), (5, False)):
+        events = [traces.kernel(0, 100), traces.kernel(100 + idle_us, 100)]
+        (tmp_path / "t.json").write_text(traces.kineto(events))
+        text = cli("timeline", str(tmp_path / "t.json")).out
+        assert ("record with profile(with_stack=True), which names them" in text) is said
+
+
+def test_a_frameworks_work_between_operators_is_no_work_of_the_host(cli, tmp_path: Path) -> None:
+    """Ten gaps of 0.3 ms between operators, and one of 2 ms in which the host works."""
+    starts = [*(350 * at for at in range(11)), 5_500]
+    events = [traces.kernel(start, 50) for start in starts]
+    events += [traces.call(start - 10, 5) for start in starts[1:]]
+    (tmp_path / "t.json").write_text(traces.kineto(events))
+    (idle,) = (
+        line
+        for line in cli("timeline", str(tmp_path / "t.json")).out.splitlines()
+        if line.startswith("idle  ")
+    )
+    assert "between operators 53." in idle
+    assert "host work 35." in idle
+
+
 def test_start_up_is_said_and_left_out(cli, tmp_path: Path) -> None:
     events = [traces.kernel(0, 1000), traces.kernel(2_000_000, 1000)]
     events.append(traces.call(1000, 1_999_000, "cudaStreamCreateWithFlags"))
     path = tmp_path / "trace.json"
     path.write_text(traces.kineto(events))
     text = cli("timeline", str(path)).out
-    assert "2 s of the idle time are start-up, which is left out of what is judged" in text
+    assert "100 % of the 2 ms that are judged are kernels. 2 s more, of the 2 s from" in text
+    assert "first work to its last, are start-up, which is left out: record after" in text
     account = json.loads(cli("timeline", str(path), "--format", "json").out)["result"]["account"]
     assert account["start_up_seconds"] == pytest.approx(1.999)
     assert account["steady_seconds"] == pytest.approx(0.002)

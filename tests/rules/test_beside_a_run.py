@@ -70,10 +70,8 @@ def test_work_that_a_clock_paces_wins_nothing() -> None:
 
 
 @pytest.mark.parametrize(("calls", "advised"), [(True, True), (None, True), (False, False)])
-def test_a_program_without_pytorch_is_not_told_of_its_loader(
-    calls: bool | None, advised: bool
-) -> None:
-    assert ("DataLoader" in paced(calls_pytorch=calls).advice.action) is advised
+def test_a_program_without_pytorch_is_not_told_of_it(calls: bool | None, advised: bool) -> None:
+    assert ("In PyTorch" in paced(calls_pytorch=calls).advice.action) is advised
 
 
 @pytest.mark.parametrize(

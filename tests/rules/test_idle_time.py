@@ -101,10 +101,10 @@ def test_the_line_that_held_the_gpu_up_is_the_findings_place() -> None:
 @pytest.mark.parametrize(
     ("culprit", "said", "unsaid"),
     [
-        ({"culprit": "f", "loader": "itself"}, "num_workers=4", "where a loader"),
+        ({"culprit": "f", "loader": "itself"}, "num_workers=4", "workers already"),
         ({"culprit": "f", "loader": "workers"}, "workers already", "num_workers=4"),
         ({"culprit": "zoom"}, "no torch.cuda.synchronize()", "num_workers"),
-        ({}, "where a loader makes the batches", "workers already"),
+        ({}, "no torch.cuda.synchronize()", "num_workers"),
     ],
 )
 def test_workers_are_for_loaders_that_have_none(
@@ -113,6 +113,45 @@ def test_workers_are_for_loaders_that_have_none(
     action = host_bound(**culprit).advice.action
     assert said in action
     assert unsaid not in action
+
+
+def test_no_more_of_an_idle_time_is_said_than_there_is() -> None:
+    """Gaps short of long have the same culprit: what it takes in all is more than the long ones."""
+    said = host_bound(culprit="poll", culprit_seconds=0.45, file="data.py", line=41)
+    assert "In all the GPU is idle for 450 ms in: poll, data.py:41." in said.advice.message
+    assert "of it" not in said.advice.message
+
+
+@pytest.mark.parametrize(
+    ("start_up", "words"),
+    [
+        (0.0, "40 % of the span"),
+        (0.01, "40 % of the span"),
+        (0.2, "40 % of the 1 s that are judged"),
+    ],
+)
+def test_what_a_share_is_of_is_said_where_a_start_is_left_out(start_up: float, words: str) -> None:
+    work = IdleCause(cause="host-work", seconds=0.4)
+    messages = [
+        said.advice.message for said in found(work, **HOST | {"start_up_seconds": start_up})
+    ]
+    assert any(words in message for message in messages)
+
+
+def test_waits_beside_long_work_of_the_host_are_not_laid_to_it() -> None:
+    """The finding about that work has its line; of the waits none is known."""
+    rule = next(rule for rule in RULES if rule.id == "frequent-synchronization")
+    work = IdleCause(
+        cause="host-work", seconds=0.4, culprit="save", culprit_seconds=0.4, file="t.py", line=7
+    )
+    waits = {"waits": 50, "wait_idle_seconds": 0.08, "host_idle_seconds": 0.4}
+    given: dict[str, Any] = {"span_seconds": 1.0, "busy_seconds": 0.5, "kernels": 100}
+    for gaps, place in ((4, None), (0, 7)):
+        run_facts = TracedRun(**given, **waits, host_gaps=gaps, idle_causes=(work,))
+        (said,) = run((rule,), Facts(timeline=run_facts)).findings
+        location = said.advice.location
+        assert (location and location.line) == place
+        assert ("save" in said.advice.message) == (place is not None)
 
 
 def test_stacks_are_asked_for_where_pytorch_could_have_kept_them() -> None:

@@ -297,7 +297,7 @@ def test_waits_whose_idle_time_is_the_hosts_work_are_said_quietly(
     one = found("frequent-synchronization", facts)
     assert one is not None
     assert one.priority is said
-    assert ("5 % of the span in all" in one.advice.message) == (said is Priority.LOW)
+    assert ("in all for 5 % of the span." in one.advice.message) == (said is Priority.LOW)
 
 
 @pytest.mark.parametrize(("launch_idle", "said"), [(0.5, Priority.LOW), (0.1, Priority.MEDIUM)])

@@ -345,6 +345,36 @@ def test_the_line_that_keeps_the_gpu_waiting_is_named(
     assert "num_workers" not in found.advice.action or case == "loader_slow_collate"
 
 
+@pytest.mark.parametrize("case", ["loss_item_once", "loader_workers"])
+def test_late_launches_have_the_line_that_most_of_them_are_called_from(
+    case: str, loops: dict[str, Timeline]
+) -> None:
+    """No function holds most of them up, and one line of the program calls all of these."""
+    (found,) = (each for each in findings(loops[case]) if each.rule.id == "launch-bound")
+    location = found.advice.location
+    assert location is not None
+    assert (location.file, location.line) == ("torch_loops.py", 45)
+    assert "of it: step, torch_loops.py:45." in found.advice.message
+
+
+def test_workers_are_advised_for_a_loader_without_them_alone(loops: dict[str, Timeline]) -> None:
+    told = {
+        case
+        for case, line in loops.items()
+        if any("num_workers" in each.advice.action for each in findings(line))
+    }
+    assert told == {"loader_slow_collate"}
+
+
+@pytest.mark.parametrize("case", ["adamw_loop", "decode_eager"])
+def test_late_launches_without_a_line_say_how_to_record_one(
+    case: str, loops: dict[str, Timeline]
+) -> None:
+    (found,) = (each for each in findings(loops[case]) if each.rule.id == "launch-bound")
+    assert found.advice.location is None
+    assert "with_stack=True" in found.advice.action
+
+
 @pytest.mark.parametrize(
     ("case", "source", "count", "seconds"),
     [

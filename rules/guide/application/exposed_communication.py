@@ -15,6 +15,7 @@ from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.traced import span_gain
@@ -75,7 +76,7 @@ def _of_one(run: TracedRun) -> Verdict:
     waits = "not counted" if run.rank_wait_seconds else "included, which one rank alone cannot tell"
     return Advice(
         message=(
-            f"Communication takes {show_seconds(seconds)}, {show_share(run.share(seconds))} of the span, while no kernel "
+            f"Communication takes {show_seconds(seconds)}, {of_span(run, seconds)}, while no kernel "
             f"computes: {plural(run.collectives, 'collective')} that nothing hides, waits for other "
             f"ranks {waits}."
         ),

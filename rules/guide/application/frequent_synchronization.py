@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
-from gpuadvise.rules.traced import LOUD, held_by, idle_of, line_of, span_gain
+from gpuadvise.rules.traced import LOUD, held_by, how_to_see_lines, idle_of, line_of, span_gain
 
 if TYPE_CHECKING:
-    from gpuadvise.advisor.facts.timeline import TracedRun
+    from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
 _WORTH_A_REPAIR = number(
     0.1,
     "time that waits cost at most, of more than low priority",
@@ -29,18 +30,20 @@ def check(timeline: TracedRun) -> Verdict:
     lost = timeline.lost_to_waits
     if not timeline.waits_cost:
         return PASSED
-    idle = idle_of(timeline, "synchronization", "copy", "host-work")
+    seconds = timeline.lost_to_waits_alone
+    idle = _after_waits(timeline)
     return Advice(
         message=(
             f"The host waits for the GPU {plural(timeline.waits, 'time')} beside "
             f"{plural(timeline.launches or timeline.kernels, 'launch', 'launches')}: after each wait "
-            f"the GPU has nothing queued, {show_share(timeline.share(timeline.lost_to_waits_alone))} of the span in all."
-            f"{_values(timeline)}{held_by(idle)}"
+            f"the GPU has nothing queued, in all for {of_span(timeline, seconds)}."
+            f"{held_by(idle, seconds)}{_values(timeline)}"
         ),
         action=(
             f"Keep results on the GPU and look at them once, or every hundredth step. {_in_frameworks(timeline)}In CUDA: "
             "cudaEventRecord() and cudaStreamWaitEvent() instead of cudaStreamSynchronize(). Expect less than the bound: the launches remain, "
             "and one loop measured without its .item() ran 1.25 times as fast."
+            f"{how_to_see_lines(timeline, idle)}"
         ),
         evidence=(
             traced("waits", timeline.waits, "calls"),
@@ -52,6 +55,12 @@ def check(timeline: TracedRun) -> Verdict:
         gain=span_gain(timeline, lost, "idle time after waits, and the copies of single values"),
         priority=Priority.LOW if _is_little(timeline, lost) or _is_host_work(timeline) else None,
     )
+
+
+def _after_waits(run: TracedRun) -> IdleCause | None:
+    """Return what the host did in the waits, or behind them: long work of its own is another finding's."""
+    waiting = idle_of(run, "synchronization", "copy")
+    return waiting if waiting is not None or run.host_bound else idle_of(run, "host-work")
 
 
 def _in_frameworks(run: TracedRun) -> str:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.timeline import LAUNCH_BOUND_IDLE
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.beside_run import MUCH_OUTSIDE, beside_run
 from gpuadvise.rules.evidence import traced
 from gpuadvise.rules.host_gaps import host_gaps
 from gpuadvise.rules.idle_times import IDLE_TIMES
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import (
@@ -63,7 +64,7 @@ def _idle_for(run: TracedRun, idle: IdleCause, managed: Managed | None) -> Advic
     how = "idle time of this cause"
     return Advice(
         message=(
-            f"For {show_seconds(idle.seconds)}, {show_share(share)} of the span, the GPU is idle while "
+            f"For {show_seconds(idle.seconds)}, {of_span(run, idle.seconds)}, the GPU is idle while "
             f"{said.meanwhile}.{held_by(idle)}{short}"
         ),
         action=f"{said.action}{how_to_see_lines(run, idle)}",

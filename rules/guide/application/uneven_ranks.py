@@ -13,6 +13,7 @@ from gpuadvise.advisor.prose import capitalized, plural
 from gpuadvise.advisor.quantity import show_seconds, show_share
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.traced import LOUD, span_gain
@@ -63,7 +64,7 @@ def _alone(run: TracedRun) -> Verdict:
         return PASSED
     return Advice(
         message=(
-            f"Communication takes {show_seconds(exposed)}, {show_share(run.share(exposed))} of the span, while no "
+            f"Communication takes {show_seconds(exposed)}, {of_span(run, exposed)}, while no "
             f"kernel computes. {plural(run.collectives, 'collective')} of like kinds differ so much in time that about "
             f"{show_seconds(waited)} of it may be waiting for ranks that come late, or for links that are shared: an "
             "estimate, since this rank was recorded alone."

@@ -15,15 +15,23 @@ from gpuadvise.advisor.facts.limiter import SHORT
 from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.facts.workload import blocks_of
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Evidence, Gain, GainKind, Verdict, undecided
 from gpuadvise.rules.evidence import given, profiled, traced
 from gpuadvise.rules.gain_bounds import launched_at_once
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide, programming_guide
 from gpuadvise.rules.thresholds import STARTING
-from gpuadvise.rules.traced import held_by, idle_gain, idle_of, line_of, too_little
+from gpuadvise.rules.traced import (
+    held_by,
+    how_to_see_lines,
+    idle_gain,
+    idle_of,
+    line_of,
+    too_little,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,15 +139,15 @@ def _recorded(timeline: TracedRun) -> Verdict:
     quieter = Priority.MEDIUM if timeline.late_launches and loud else Priority.LOW
     return Advice(
         message=(
-            f"The GPU is idle for {show_share(timeline.share(idle))} of the span because the next "
+            f"The GPU is idle for {of_span(timeline, idle)} because the next "
             f"kernel is not there yet: {launches:,} launches for kernels of "
-            f"{show_seconds(timeline.median_kernel_seconds)} (median).{held_by(waiting)}{too_little(timeline)}"
+            f"{show_seconds(timeline.median_kernel_seconds)} (median).{held_by(waiting, idle)}{too_little(timeline)}"
         ),
         location=line_of(waiting),
         action=(
             "Record the launches once and replay them: a CUDA graph (cudaStreamBeginCapture, then cudaGraphLaunch). In PyTorch: "
             "torch.compile(model, mode='reduce-overhead') or torch.cuda.CUDAGraph(); in JAX: one jax.jit around the loop, "
-            "jax.lax.scan in it. Larger batches and fused kernels need fewer launches."
+            f"jax.lax.scan in it. Larger batches and fused kernels need fewer launches.{how_to_see_lines(timeline, waiting)}"
         ),
         evidence=(
             traced("idle between launches", idle, "s"),

@@ -11,10 +11,11 @@ from gpuadvise.advisor.facts.product_savings import (
     saved_by_tensor_cores,
 )
 from gpuadvise.advisor.facts.tensor_cores import FASTER, FIRST_TF32, tensor_cores, tensor_speedups
-from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.quantity import show_number, show_seconds
 from gpuadvise.advisor.thresholds import number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import LOUD, span_gain, with_half_the_bytes
@@ -58,7 +59,7 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     return Advice(
         message=(
             f"Matrix kernels in FP32, outside of the tensor cores, take {show_seconds(seconds)}, "
-            f"{show_share(timeline.share(seconds))} of the span; {device.name} computes "
+            f"{of_span(timeline, seconds)}; {device.name} computes "
             f"{in_tf32}{in_bf16}"
             f"{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
         ),
@@ -101,7 +102,7 @@ def _in_half(
     return Advice(
         message=(
             f"Matrix kernels in FP32, outside of the tensor cores, take {show_seconds(seconds)}, "
-            f"{show_share(timeline.share(seconds))} of the span; the tensor cores of this GPU multiply 16-bit "
+            f"{of_span(timeline, seconds)}; the tensor cores of this GPU multiply 16-bit "
             f"numbers {often} as fast{with_half_the_bytes(timeline, seconds, 16)}.{_shapes(timeline)}"
         ),
         action=(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.product_savings import OF_PRODUCTS, saved_by_single_precision
-from gpuadvise.advisor.quantity import show_number, show_seconds, show_share
+from gpuadvise.advisor.quantity import show_number, show_seconds
 from gpuadvise.rules.advice import PASSED, Advice, Verdict, undecided
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import span_gain, with_half_the_bytes
@@ -28,8 +29,8 @@ def check(timeline: TracedRun, device: Device) -> Verdict:
         return PASSED if peaks else undecided("device.peaks")
     return Advice(
         message=(
-            f"Matrix kernels in FP64 take {show_seconds(seconds)}, {show_share(timeline.share(seconds))} "
-            f"of the span; {device.name} computes {show_number(tf32 / now)} times as fast in TF32"
+            f"Matrix kernels in FP64 take {show_seconds(seconds)}, {of_span(timeline, seconds)}; "
+            f"{device.name} computes {show_number(tf32 / now)} times as fast in TF32"
             f"{with_half_the_bytes(timeline, seconds, 32, sends_fewer=True)}."
         ),
         action=(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.product_savings import saved_by_one_layout
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.traced import span_gain
@@ -25,7 +26,7 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     return Advice(
         message=(
             f"Conversions between NCHW and NHWC around convolutions take {show_seconds(seconds)}, "
-            f"{show_share(timeline.share(seconds))} of the span: the tensor cores want channels "
+            f"{of_span(timeline, seconds)}: the tensor cores want channels "
             "last, and the data lie channels first."
         ),
         action=(

@@ -12,9 +12,10 @@ from gpuadvise.advisor.facts.product_savings import (
 )
 from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict
 from gpuadvise.rules.evidence import derived, traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import cited
 from gpuadvise.rules.traced import span_gain
@@ -42,7 +43,7 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
         message=(
             f"{plural(sum(product.calls for product in odd), 'product')} in half precision with a "
             f"dimension that is no multiple of {MULTIPLE} take {show_seconds(seconds)}, "
-            f"{show_share(timeline.share(seconds))} of the span; most time goes to {shape} "
+            f"{of_span(timeline, seconds)}; most time goes to {shape} "
             f"({worst.dtype})."
         ),
         action=(
@@ -66,7 +67,7 @@ def _by_kernels(timeline: TracedRun) -> Advice:
     return Advice(
         message=(
             f"Products of 16-bit elements in kernels for rows without alignment (align1, align2) "
-            f"take {show_seconds(seconds)}, {show_share(timeline.share(seconds))} of the span: a "
+            f"take {show_seconds(seconds)}, {of_span(timeline, seconds)}: a "
             f"dimension, or the stride of a row, is no multiple of {MULTIPLE}."
         ),
         action=(

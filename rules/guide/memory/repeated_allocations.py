@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_share
 from gpuadvise.rules.advice import PASSED, Advice, Gain, Verdict
 from gpuadvise.rules.evidence import given, traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import guide
 from gpuadvise.rules.traced import held_by, idle_of, line_of, span_gain
@@ -45,11 +45,10 @@ def check(allocations: Allocations, timeline: TracedRun | None = None) -> Verdic
 
 def _seen(allocations: Allocations, calls: int, timeline: TracedRun | None) -> str:
     if timeline is not None:
-        idle = show_share(timeline.share(timeline.allocation_idle_seconds))
-        line = held_by(idle_of(timeline, "allocation"))
-        return (
-            f"{plural(calls, 'call')} that allocate keep the GPU idle for {idle} of the span.{line}"
-        )
+        seconds = timeline.allocation_idle_seconds
+        line = held_by(idle_of(timeline, "allocation"), seconds)
+        idle = of_span(timeline, seconds)
+        return f"{plural(calls, 'call')} that allocate keep the GPU idle for {idle}.{line}"
     return (
         f"{plural(allocations.per_iteration, 'allocation')} in each of "
         f"{plural(allocations.iterations, 'iteration')}: {calls:,} calls."

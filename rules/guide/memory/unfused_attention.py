@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from gpuadvise.advisor.facts.pass_savings import attention_seconds, saved_by_fused_attention
 from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.prose import plural
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import derived, traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import pytorch_attention
 from gpuadvise.rules.traced import span_gain
@@ -39,7 +40,7 @@ def check(timeline: TracedRun, device: Device | None = None) -> Verdict:
     return Advice(
         message=(
             f"{plural(sum(product.calls for product in products), 'batched product')} of attention take "
-            f"{show_seconds(seconds)}, {show_share(timeline.share(seconds))} of the span, and no kernel "
+            f"{show_seconds(seconds)}, {of_span(timeline, seconds)}, and no kernel "
             f"of fused attention runs: scores of {rows} x {columns} for each of {scores.batch} heads are "
             "written, read by the softmax, written again and read again."
         ),
@@ -64,7 +65,7 @@ def _by_softmax(run: TracedRun) -> Verdict:
         return PASSED
     return Advice(
         message=(
-            f"Softmaxes over rows in memory take {show_seconds(seconds)}, {show_share(run.share(seconds))} of the span, and no "
+            f"Softmaxes over rows in memory take {show_seconds(seconds)}, {of_span(run, seconds)}, and no "
             "kernel of fused attention runs. Where they are of attention, its scores are written and read several times."
         ),
         action=f"{_CALL} Recorded with record_shapes=True, this says what it takes.",

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.facts.limiter import NEARLY_BUSY
 from gpuadvise.advisor.facts.pass_savings import pass_seconds, saved_by_fused_passes
-from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds, show_share
+from gpuadvise.advisor.quantity import show_flops, show_number, show_seconds
 from gpuadvise.advisor.roofline import FAR_FROM_ROOF, Bound
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Gain, GainKind, Verdict
 from gpuadvise.rules.evidence import derived, traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Family, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import ROOFLINE, guide
 from gpuadvise.rules.traced import span_gain
@@ -78,7 +79,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
     return Advice(
         message=(
             "Kernels that do one operation on each element, or reduce or normalise rows, take "
-            f"{show_seconds(seconds)}, {show_share(timeline.share(seconds))} of the span: each reads "
+            f"{show_seconds(seconds)}, {of_span(timeline, seconds)}: each reads "
             "its data from device memory and writes it back."
         ),
         action=(

@@ -207,7 +207,18 @@ def test_recorded_ranks(cli, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("case", "words"),
-    [("uneven_ranks", "Rank 1 holds the others up"), ("even_ranks", "none is always the last")],
+    [
+        ("uneven_ranks", "Rank 1 holds the others up"),
+        ("even_ranks", "none is always the last"),
+        (
+            "ddp_ranks",
+            "The ranks are nearly even: each waits",
+        ),  # less than a twentieth is no finding
+        ("even_ranks", "68.7 % of 156.3 ms are communication that nothing hides. "),
+        ("uneven_ranks", "that nothing hides, most of it (194.6 ms) waits for other ranks."),
+        ("uneven_ranks/rank0.json.gz", "most of it (186.1 ms) perhaps waits for other ranks."),
+        ("uneven_ranks/rank1.json.gz", "66.1 % of 308.3 ms are kernels that compute."),
+    ],
 )
 def test_the_screen_says_who_holds_the_others_up(cli, folder: Path, case: str, words: str) -> None:
     out = cli("timeline", str(folder / case)).out

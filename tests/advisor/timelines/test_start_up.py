@@ -386,6 +386,29 @@ def test_what_the_gpu_does_in_first_steps_is_the_programs_start(tmp_path: Path) 
     assert run.recorded_seconds == pytest.approx(0.189)
 
 
+def test_communication_in_first_steps_is_the_programs_start(tmp_path: Path) -> None:
+    """In the first step a collective waits for 100 ms, in the others it takes 1 ms: nothing is left to judge."""
+    events = steps_of_a_search(150)
+    nccl = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+    made = {
+        "Collective name": "allreduce",
+        "In msg nelems": 1024,
+        "dtype": "Float",
+        "Group size": 2,
+    }
+    events += [
+        traces.kernel(start, length, nccl, **made)
+        for start, length in ((159_000, 900), *((1000 * at - 900, 800) for at in (170, 180, 190)))
+    ]
+    line = line_of(tmp_path / "trace", events)
+    run = traced_run(line, default_link_model(line.device))
+    assert line.account.communication_ns == 3_300_000
+    assert line.first_steps.communication_ns == 900_000
+    assert run.exposed_communication_seconds == pytest.approx(2.4e-3)
+    assert run.collectives == 3
+    assert run.rank_wait_seconds == 0
+
+
 def test_a_first_step_somewhat_longer_than_the_others_is_judged_with_them(tmp_path: Path) -> None:
     line = line_of(tmp_path / "trace", steps_of_a_search(30))
     assert line.first_steps_ns == 0
