@@ -10,7 +10,8 @@ from gpuadvise.advisor.peaks import peak
 
 if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.timelines.operators import TracedOperator
+    from gpuadvise.advisor.timelines.modules import TracedModule
+    from gpuadvise.advisor.timelines.traced_operator import TracedOperator
 
 _TYPES = {
     "double": NumberType.FP64,
@@ -32,6 +33,14 @@ def share_of_roof(operator: TracedOperator, device: Device) -> float | None:
     if work.flops and (rate := _peak(operator, device)):
         least.append(work.flops / rate)
     return max(least) / seconds if least else None
+
+
+def module_share_of_roof(module: TracedModule, device: Device) -> float | None:
+    """Return the share of the roof of the operators of *module* that have one, by their time."""
+    known = [(share_of_roof(one, device), one.total_ns) for one in module.operators]
+    shares = [(share, total_ns) for share, total_ns in known if share is not None]
+    total = sum(total_ns for _, total_ns in shares)
+    return sum(share * total_ns for share, total_ns in shares) / total if total else None
 
 
 def _peak(operator: TracedOperator, device: Device) -> float | None:

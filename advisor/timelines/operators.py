@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from gpuadvise.advisor.timelines.activities import LATEST, LONGEST_NAME, MOST_SHAPES
-from gpuadvise.advisor.timelines.calls import CallKind, call_kind
+from gpuadvise.advisor.timelines.annotations import AnnotationLog
+from gpuadvise.advisor.timelines.calls import LAUNCHES, CallKind, call_kind
+from gpuadvise.advisor.timelines.modules import ModuleLog
 from gpuadvise.advisor.timelines.operator_work import (
     OperatorCall,
     OperatorKind,
     OperatorWork,
     work_of,
 )
+from gpuadvise.advisor.timelines.scopes import Questions, ScopeLog, ScopePaths, with_match
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 from gpuadvise.advisor.timelines.tally import Tally
+from gpuadvise.advisor.timelines.traced_operator import TracedOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
+    from gpuadvise.advisor.timelines.annotations import AnnotatedTime
     from gpuadvise.advisor.timelines.chrome import Event
+    from gpuadvise.advisor.timelines.modules import ModuleTimes
 
-_NS = 1e9
 # Kernels that multiply tiles of matrices in tensor cores, by the names that libraries give them.
 _TENSOR_CORES = re.compile(
     r"nvjet|tensorop|_(?:16816|1688|884)gemm|[hib]?(?:16816|1688|884)(?:gemm|fprop|dgrad|wgrad|cudnn)"
@@ -42,43 +47,11 @@ _NEIGHBOURS_NS = 100_000
 _MOST_PAIRS = 10_000
 _STEP = "ProfilerStep#"
 _MOST_STEPS = 100_000
+_MOST_THREADS = 100_000
+_UNKNOWN = -1  # correlation or id
+_NEARLY_ALL = 0.9
 _WORTH_SAYING = 1e-3  # of what is allocated, left behind by a step
 _LONGEST_SHAPES = 400  # characters of an operator's shapes and values
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedOperator:
-    """Every call of one operator with the same shapes; nanoseconds of the GPU."""
-
-    call: OperatorCall
-    work: OperatorWork  # of one call
-    calls: int
-    kernels: int
-    total_ns: int
-    tensor_ns: int  # in kernels that use tensor cores
-
-    @property
-    def seconds(self) -> float:
-        """Time of all its kernels."""
-        return self.total_ns / _NS
-
-    @property
-    def flop_rate(self) -> float | None:
-        """Operations per second, None where its shapes do not tell them."""
-        return self._rate(self.work.flops)
-
-    @property
-    def byte_rate(self) -> float | None:
-        """Bytes per second that it has to move at least."""
-        return self._rate(self.work.bytes)
-
-    @property
-    def tensor_share(self) -> float:
-        """The share (0 to 1) of its time in kernels that use tensor cores."""
-        return self.tensor_ns / self.total_ns if self.total_ns else 0.0
-
-    def _rate(self, amount: float | None) -> float | None:
-        return amount * self.calls / self.seconds if amount and self.total_ns else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +90,9 @@ class Operators:
     fusions: tuple[FusionCandidate, ...]  # the most bytes first
     queue: LaunchQueue | None
     memory: tuple[StepMemory, ...]  # by step; empty where it was not recorded
+    modules: ModuleTimes | None  # None: the trace names none
+    annotations: tuple[AnnotatedTime, ...]  # the longest first
+    kernel_ns: int  # of all kernels
 
     @property
     def total_ns(self) -> int:
@@ -157,12 +133,19 @@ class _Reader:
     _calls: dict[OperatorCall, int] = field(default_factory=dict)
     _counts: list[int] = field(default_factory=list)  # of calls, by the operator's place
     _ids: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))  # id, place
-    # id, start, duration, stream, whether it uses tensor cores
-    _kernels: SortedRuns = field(default_factory=lambda: SortedRuns(width=5))
+    # correlation, id, start, duration, stream, whether it uses tensor cores
+    _kernels: SortedRuns = field(default_factory=lambda: SortedRuns(width=6))
+    _kernel_ns: int = 0
+    _identified: int = 0  # kernels with an id and a correlation
+    _same: int = 0  # of those, both are one number
     _launches: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
-    _starts: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
     _memory: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
     _steps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _threads: dict[Hashable, int] = field(default_factory=dict)
+    _modules: ModuleLog = field(default_factory=ModuleLog)
+    _annotations: AnnotationLog = field(default_factory=AnnotationLog)
+    _launch_times: Questions = field(default_factory=Questions)
+    _operator_times: ScopeLog = field(default_factory=lambda: ScopeLog(ScopePaths()))
 
     def add(self, event: Event) -> None:
         """Add an event, if it is of a kind that is looked at."""
@@ -175,18 +158,44 @@ class _Reader:
         name = event.get("name")
         if interval is None or not isinstance(name, str):
             return
-        if category == "cpu_op":
-            self._add_operator(name, args)
-        elif category == "kernel":
+        if category == "kernel":
             self._add_kernel(name, args, *interval)
+            return
+        thread = self._thread(event)
+        if category == "cpu_op":
+            self._add_operator(thread, interval, name, args)
+            self._modules.add_operator(thread, interval, name, args)
+        elif category == "python_function":
+            self._modules.add_frame(thread, interval, name)
         elif category in ("cuda_runtime", "cuda_driver"):
-            correlation = args.get("correlation")
-            if call_kind(name) is CallKind.LAUNCH and _is_count(correlation):
-                self._launches.add(correlation, interval[1])
+            self._add_call(thread, interval, name, args)
         elif name.startswith(_STEP) and len(self._steps) < _MOST_STEPS:
             self._steps.setdefault(name[:40], interval)
+        if category == "user_annotation":
+            self._annotations.add(thread, interval, name)
 
-    def _add_operator(self, name: str, args: dict[str, Any]) -> None:
+    def _thread(self, event: Event) -> int:
+        """Return a number for the thread of an event; beyond the first thousands all are one."""
+        key = event.get("pid"), event.get("tid")
+        if not all(isinstance(part, int | str) for part in key):
+            return 0
+        if key not in self._threads and len(self._threads) >= _MOST_THREADS:
+            return 0
+        return self._threads.setdefault(key, 1 + len(self._threads))
+
+    def _add_call(
+        self, thread: int, interval: tuple[int, int], name: str, args: dict[str, Any]
+    ) -> None:
+        correlation, kind = args.get("correlation"), call_kind(name)
+        if kind not in LAUNCHES or not _is_count(correlation):
+            return
+        self._launch_times.add(thread, interval[0], correlation)
+        if kind is CallKind.LAUNCH:
+            self._launches.add(correlation, interval[1])
+
+    def _add_operator(
+        self, thread: int, interval: tuple[int, int], name: str, args: dict[str, Any]
+    ) -> None:
         number = args.get("External id")
         if not _is_count(number):
             return
@@ -203,17 +212,25 @@ class _Reader:
             place = self._calls[call] = len(self._calls)
             self._counts.append(0)
         self._ids.add(number, place)
+        self._operator_times.enter(thread, *interval, number)
 
     def _add_kernel(self, name: str, args: dict[str, Any], start: int, end: int) -> None:
         correlation, number, stream = (
             args.get(word) for word in ("correlation", "External id", "stream")
         )
-        if _is_count(correlation):
-            self._starts.add(correlation, start)
-        if _is_count(number):
-            on_tensor_cores = bool(_TENSOR_CORES.search(name)) and not _FP32_MATRIX.search(name)
-            row = (start, end - start, stream if _is_count(stream) else 0, int(on_tensor_cores))
-            self._kernels.add(number, *row)
+        on_tensor_cores = bool(_TENSOR_CORES.search(name)) and not _FP32_MATRIX.search(name)
+        self._kernels.add(
+            correlation if _is_count(correlation) else _UNKNOWN,
+            number if _is_count(number) else _UNKNOWN,
+            start,
+            end - start,
+            stream if _is_count(stream) else 0,
+            int(on_tensor_cores),
+        )
+        self._kernel_ns += end - start
+        if _is_count(correlation) and _is_count(number):
+            self._identified += 1
+            self._same += correlation == number
 
     def _add_memory(self, event: Event, args: dict[str, Any]) -> None:
         time, total, kind = event.get("ts"), args.get("Total Allocated"), args.get("Device Type")
@@ -227,7 +244,8 @@ class _Reader:
         calls = list(self._calls)
         sums = [_Sums() for _ in calls]
         launched = SortedRuns(width=4)  # stream, start, end, place of the operator
-        for place, kernels in self._joined():
+        kernels_of_all = self._with_operators()
+        for place, kernels in self._joined(kernels_of_all):
             one = sums[place]
             one.calls += 1
             for start, duration, stream, tensor in kernels:
@@ -253,14 +271,41 @@ class _Reader:
             fusions=_fusions(launched, calls, works),
             queue=self._queue(),
             memory=self._step_memory(),
+            modules=self._modules.times(
+                self._launch_times, kernels_of_all, self._ids, calls, works
+            ),
+            annotations=self._annotations.times(self._launch_times, kernels_of_all),
+            kernel_ns=self._kernel_ns,
         )
 
-    def _joined(self) -> Iterator[tuple[int, list[tuple[int, int, int, int]]]]:
+    def _with_operators(self) -> SortedRuns:
+        """Return the kernels with the ids of their operators.
+
+        Up to PyTorch 2.3 a kernel's id is the number of its launch: the operator is the innermost one
+        that ran on the thread that launched it.
+        """
+        if self._same < _NEARLY_ALL * self._identified or not self._identified:
+            return self._kernels
+        placed = SortedRuns(width=2)  # correlation, id
+        for correlation, _, _, number, _ in self._operator_times.innermost(self._launch_times):
+            placed.add(correlation, number)
+        resolved = SortedRuns(width=6)
+        for (correlation, _, *kernel), operator in with_match(self._kernels, placed):
+            resolved.add(correlation, operator[1] if operator else _UNKNOWN, *kernel)
+        return resolved
+
+    def _joined(
+        self, kernels_of_all: SortedRuns
+    ) -> Iterator[tuple[int, list[tuple[int, int, int, int]]]]:
         """Yield the operators that launched kernels, by their places, with those kernels."""
+        by_id = SortedRuns(width=5)
+        for _, number, *row in kernels_of_all:
+            if number != _UNKNOWN:
+                by_id.add(number, *row)
         operators = iter(self._ids)
         operator = next(operators, None)
         number, kernels = None, list[tuple[int, int, int, int]]()
-        for kernel_id, *kernel in [*self._kernels, (LATEST,)]:
+        for kernel_id, *kernel in chain(by_id, [(LATEST,)]):
             if kernel_id != number:
                 while operator is not None and number is not None and operator[0] < number:
                     operator = next(operators, None)
@@ -274,7 +319,7 @@ class _Reader:
         delays, ends = Tally(), SortedRuns(width=2)  # time, one more or one less
         launches = iter(self._launches)
         launch = next(launches, None)
-        for correlation, start in self._starts:
+        for correlation, _, start, *_ in self._kernels:
             while launch is not None and launch[0] < correlation:
                 launch = next(launches, None)
             if launch is None or launch[0] != correlation:

@@ -388,6 +388,56 @@ class TimelineStepMemory(Record):
 
 
 @record
+class TimelineModule(Record):
+    """Module of PyTorch, in the answer of ``timeline``."""
+
+    path: tuple[str, ...]
+    """Its name, behind those of the modules around it."""
+    kernels: Count
+    """Kernels that it launched itself, not by a module inside of it."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time of these, seconds."""
+    share: Share
+    """Share of the whole, 0 to 1.
+
+    Of all kernels' time.
+    """
+    backward_seconds: Annotated[NotNegative, SECONDS]
+    """Of this time, in the backward pass."""
+    with_inner_seconds: Annotated[NotNegative, SECONDS]
+    """Its time with that of the modules inside of it."""
+    flop_rate: Annotated[float, FLOP_PER_SECOND] | None
+    """FLOP/s, by the shapes of its operators, over all its own time."""
+    byte_rate: Annotated[float, BYTES_PER_SECOND] | None
+    """Bytes/s that its operators move at least, over all its own time."""
+    of_roof: float | None
+    """Rate / what the GPU attains, of its operators whose work is known, by their time."""
+    tensor_share: Share
+    """Its own time in kernels that use tensor cores, 0 to 1."""
+    operators: tuple[TimelineOperator, ...]
+    """Operators that it called itself; their shares are of its own time."""
+
+
+@record
+class TimelineAnnotation(Record):
+    """Annotation of the program, in the answer of ``timeline``."""
+
+    path: tuple[str, ...]
+    """Its name, behind those of the annotations around it."""
+    kernels: Count
+    """Kernels launched inside of it."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """Time of these, seconds."""
+    share: Share
+    """Share of the whole, 0 to 1.
+
+    Of all kernels' time.
+    """
+    own_seconds: Annotated[NotNegative, SECONDS]
+    """Of this time, what stands in no annotation inside of it."""
+
+
+@record
 class TimelineOperators(Record):
     """Operators, in the answer of ``timeline``."""
 
@@ -401,6 +451,14 @@ class TimelineOperators(Record):
     """Memory by step, where it was recorded."""
     creep_bytes: Annotated[Count, BYTES] | None
     """Bytes that each step leaves behind."""
+    modules: tuple[TimelineModule, ...]
+    """Modules by the time that they launched themselves, where the trace names them."""
+    outside_modules_seconds: Annotated[NotNegative, SECONDS] | None
+    """Time of kernels that no module launched; None where the trace names none."""
+    backward_in_modules: bool | None
+    """Whether the backward pass counts to its modules; None: there is none, or no modules."""
+    annotations: tuple[TimelineAnnotation, ...]
+    """Annotations by the time of the kernels launched inside of them."""
 
 
 @record

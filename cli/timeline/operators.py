@@ -10,12 +10,14 @@ from gpuadvise.advisor.prose import plural
 from gpuadvise.advisor.quantity import show_bytes, show_flops, show_rate, show_seconds, show_share
 from gpuadvise.advisor.timelines.operator_roof import share_of_roof
 from gpuadvise.cli.blocks import Block, Cell, Column, Heading, Line, Tone, known, left_out, table
+from gpuadvise.cli.timeline import modules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpuadvise.advisor.device import Device
-    from gpuadvise.advisor.timelines.operators import FusionCandidate, Operators, TracedOperator
+    from gpuadvise.advisor.timelines.operators import FusionCandidate, Operators
+    from gpuadvise.advisor.timelines.traced_operator import TracedOperator
 
 _NS = 1e9
 _MOST_FUSIONS = 5
@@ -28,22 +30,27 @@ def record(listed: Operators, device: Device | None, limit: int | None) -> dict[
     queue = (
         "median_delay_seconds=median_delay_ns longest_delay_seconds=longest_delay_ns longest_queue"
     )
+
+    def operator(one: TracedOperator, whole_ns: int) -> dict[str, Any]:
+        return _operator(one, whole_ns, device)
+
     return {
-        "operators": [_operator(one, listed, device) for one in listed.operators[:limit]],
+        "operators": [operator(one, listed.total_ns) for one in listed.operators[:limit]],
         "fusions": [
             {**asdict(one), "saved_seconds": _saved(one, device)} for one in listed.fusions[:limit]
         ],
         "queue": listed.queue and named_fields(listed.queue, queue),
         "memory": [asdict(step) for step in listed.memory],
         "creep_bytes": listed.creep_bytes,
+        **modules.records(listed, device, limit, operator),
     }
 
 
-def _operator(one: TracedOperator, listed: Operators, device: Device | None) -> dict[str, Any]:
+def _operator(one: TracedOperator, whole_ns: int, device: Device | None) -> dict[str, Any]:
     call = "name=call.name kind=work.kind shapes=call.shapes dtype=call.dtype"
     return {
         **named_fields(one, f"{call} calls kernels seconds"),
-        "share": one.total_ns / listed.total_ns if listed.total_ns else 0.0,
+        "share": one.total_ns / whole_ns if whole_ns else 0.0,
         **named_fields(one, "flop_rate byte_rate"),
         "of_roof": None if device is None else share_of_roof(one, device),
         "tensor_share": one.tensor_share,
@@ -66,6 +73,10 @@ def blocks(listed: Operators, device: Device | None, top: int) -> list[Block]:
     screen += left_out(len(listed.operators) - len(shown), "operator", "--limit 0 lists all")
     if not any(one.call.shapes for one in shown):
         screen.append(Line("Rates need shapes: record with record_shapes=True.", Tone.FAINT))
+    screen += modules.module_blocks(listed.modules, device, top)
+    if listed.modules is None:
+        screen.append(Line("Modules need stacks: record with with_stack=True.", Tone.FAINT))
+    screen += modules.annotation_blocks(listed.annotations, listed.kernel_ns, top)
     return [*screen, *_fusions(listed, device), *_queue(listed), *_memory(listed)]
 
 
