@@ -10,6 +10,7 @@ from gpuadvise.advisor.facts import application as app
 from gpuadvise.advisor.facts import report_launches as launched
 from gpuadvise.advisor.facts import timeline as traced
 from gpuadvise.advisor.facts.ranks import RankWaits
+from gpuadvise.advisor.facts.step_memory import StepMemory
 
 SCALING = KeyTable(
     app.Scaling,
@@ -69,6 +70,15 @@ ALLOCATIONS = KeyTable(
         "iterations": Key("iterations", COUNT),
         "stream_ordered": Key("stream_ordered", v.flag),
         "pool_keeps_memory": Key("pool_keeps_memory", v.flag),
+    },
+)
+
+STEP_MEMORY = KeyTable(
+    StepMemory,
+    {
+        "steps": Key("steps", v.whole(2)),
+        "growth": Key("growth_bytes", v.size),
+        "allocated": Key("allocated_bytes", v.size),
     },
 )
 

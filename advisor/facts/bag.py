@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.limiter import Limiter
     from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.report_launches import Handover, OtherLaunch, PassChain
+    from gpuadvise.advisor.facts.step_memory import StepMemory
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.facts.timing import Pipeline, Traffic, Transfer, Work
     from gpuadvise.advisor.occupancy.answer import Occupancy
@@ -476,6 +477,11 @@ class Facts:
         "Describe [kernel.allocations] in the kernel description.",
         read=LateTable("program_keys", "ALLOCATIONS"),
         toml="allocations = { per_iteration = 2, iterations = 1000, stream_ordered = true, pool_keeps_memory = false }",
+    )
+    step_memory: StepMemory | None = fact(
+        "Give a trace of PyTorch with memory and steps: profile(profile_memory=True), and prof.step() in the loop.",
+        read=LateTable("program_keys", "STEP_MEMORY"),
+        toml='step_memory = { steps = 5, growth = "16MiB", allocated = "1.5GiB" }',
     )
     managed: Managed | None = fact(
         "Describe [kernel.managed] in the kernel description.",

@@ -17,6 +17,7 @@ from gpuadvise.advisor.timelines.communication import communicates
 from gpuadvise.advisor.timelines.host_events import HostEvents
 from gpuadvise.advisor.timelines.intervals import IntervalLog
 from gpuadvise.advisor.timelines.launch_log import LaunchLog
+from gpuadvise.advisor.timelines.memory_log import MemoryLog
 from gpuadvise.advisor.timelines.sorted_runs import SortedRuns
 from gpuadvise.advisor.timelines.steps import MOST_STARTS, StepTimes
 from gpuadvise.advisor.timelines.tally import Tally
@@ -284,6 +285,7 @@ class Recording:
     range_name: str | None = None  # of these
     host_events: HostEvents = field(default_factory=HostEvents)
     launch_log: LaunchLog = field(default_factory=LaunchLog)
+    memory: MemoryLog = field(default_factory=MemoryLog)
     profiler_times: IntervalLog = field(default_factory=IntervalLog)  # recording held the host up
     # A context was made, or a library set itself up, between calls.
     set_up_times: IntervalLog = field(default_factory=IntervalLog)

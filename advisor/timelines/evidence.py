@@ -20,6 +20,7 @@ from gpuadvise.advisor.facts.library_kernels import (
     is_softmax,
     loads_single_halves,
 )
+from gpuadvise.advisor.facts.step_memory import StepMemory, growth_of
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, IdleCause, TracedProduct, TracedRun
 from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
@@ -183,9 +184,18 @@ def run_facts(timeline: Timeline) -> Facts:
             transfer_seconds=traced_transfer_seconds(timeline, link),
             pipeline=traced_pipeline(timeline, link),
             allocations=_allocations(timeline),
+            step_memory=_step_memory(timeline),
             managed=traced_managed(timeline),
         )
     )
+
+
+def _step_memory(timeline: Timeline) -> StepMemory | None:
+    """Return what steps left in memory; None where that was not recorded."""
+    ends = [step.end_bytes for step in timeline.memory]
+    if len(ends) < 2:
+        return None
+    return StepMemory(steps=len(ends), growth_bytes=growth_of(ends), allocated_bytes=ends[-1])
 
 
 def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:

@@ -39,6 +39,7 @@ from gpuadvise.advisor.timelines.copy_calls import CopyCalls
 from gpuadvise.advisor.timelines.gpus import MOST_MULTIPROCESSORS, traced_device
 from gpuadvise.advisor.timelines.host_events import EventKind
 from gpuadvise.advisor.timelines.kineto_rows import RepeatedEvents
+from gpuadvise.advisor.timelines.memory_log import CATEGORY as MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 _WANTED = re.compile(
     rb'"cat"\s*:\s*"(?:[Kk]ernel"|gpu_mem|Mem(?:cpy|set)"|cuda_[rd]|Runtime"|overhead"|[a-z0-9]{1,30}_runtime")'
-    rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#|Optimizer\.|Record Window End")'
+    rb'|"name"\s*:\s*"(?:aten::(?:mm|addmm|bmm|baddbmm)"|ProfilerStep#|Optimizer\.|Record Window End"|\[memory\]")'
     # Events of 0.3 ms or more, by whatever name.
     rb'|"dur"\s*:\s*(?:[3-9]\d\d|\d{4})'
 )
@@ -156,6 +157,9 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
     kept, other, windows = 0, "", 0
     for number, event in trace.events(_WANTED, repeated.take):
         category = event.get("cat")
+        if category == MEMORY:
+            recording.memory.add(event)
+            continue
         word = category.lower() if isinstance(category, str) else ""
         handle = handlers.get(word)
         if handle is None or event.get("ph") != "X":

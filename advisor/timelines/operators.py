@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from gpuadvise.advisor.facts.step_memory import growth_of
 from gpuadvise.advisor.timelines.activities import LATEST, LONGEST_NAME, MOST_SHAPES
 from gpuadvise.advisor.timelines.annotations import AnnotationLog
 from gpuadvise.advisor.timelines.calls import LAUNCHES, CallKind, call_kind
+from gpuadvise.advisor.timelines.memory_log import CATEGORY, MemoryLog
 from gpuadvise.advisor.timelines.modules import ModuleLog
 from gpuadvise.advisor.timelines.operator_work import (
     OperatorCall,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.annotations import AnnotatedTime
     from gpuadvise.advisor.timelines.chrome import Event
+    from gpuadvise.advisor.timelines.memory_log import MemoryOfStep
     from gpuadvise.advisor.timelines.modules import ModuleTimes
 
 # Kernels that multiply tiles of matrices in tensor cores, by the names that libraries give them.
@@ -50,7 +53,6 @@ _MOST_STEPS = 100_000
 _MOST_THREADS = 100_000
 _UNKNOWN = -1  # correlation or id
 _NEARLY_ALL = 0.9
-_WORTH_SAYING = 1e-3  # of what is allocated, left behind by a step
 _LONGEST_SHAPES = 400  # characters of an operator's shapes and values
 
 
@@ -74,22 +76,13 @@ class LaunchQueue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepMemory:
-    """Bytes of the GPU that PyTorch had handed out: the most in a step, and at its end."""
-
-    step: str
-    peak_bytes: int
-    end_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Operators:
     """What a trace says of its operators; the longest total first."""
 
     operators: tuple[TracedOperator, ...]
     fusions: tuple[FusionCandidate, ...]  # the most bytes first
     queue: LaunchQueue | None
-    memory: tuple[StepMemory, ...]  # by step; empty where it was not recorded
+    memory: tuple[MemoryOfStep, ...]  # by step; empty where it was not recorded
     modules: ModuleTimes | None  # None: the trace names none
     annotations: tuple[AnnotatedTime, ...]  # the longest first
     kernel_ns: int  # of all kernels
@@ -101,13 +94,8 @@ class Operators:
 
     @property
     def creep_bytes(self) -> int | None:
-        """Bytes that each step leaves behind, where every one of three steps or more does; else None."""
-        ends = [step.end_bytes for step in self.memory]
-        growths = [after - before for before, after in pairwise(ends)]
-        if len(growths) < 2 or min(growths) <= 0:
-            return None
-        middle = sorted(growths)[len(growths) // 2]
-        return middle if middle >= _WORTH_SAYING * ends[-1] else None
+        """Bytes that nearly each step leaves behind; None where they do not."""
+        return growth_of([step.end_bytes for step in self.memory]) or None
 
 
 def operators_in(events: Iterable[tuple[int, Event]]) -> Operators:
@@ -139,7 +127,7 @@ class _Reader:
     _identified: int = 0  # kernels with an id and a correlation
     _same: int = 0  # of those, both are one number
     _launches: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
-    _memory: SortedRuns = field(default_factory=lambda: SortedRuns(width=2))
+    _memory: MemoryLog = field(default_factory=MemoryLog)
     _steps: dict[str, tuple[int, int]] = field(default_factory=dict)
     _threads: dict[Hashable, int] = field(default_factory=dict)
     _modules: ModuleLog = field(default_factory=ModuleLog)
@@ -152,8 +140,8 @@ class _Reader:
         category, args = event.get("cat"), event.get("args")
         if not isinstance(args, dict):
             return
-        if category == "cpu_instant_event" and event.get("name") == "[memory]":
-            self._add_memory(event, args)
+        if category == CATEGORY:
+            self._memory.add(event)
         interval = _interval(event)
         name = event.get("name")
         if interval is None or not isinstance(name, str):
@@ -231,13 +219,6 @@ class _Reader:
         if _is_count(correlation) and _is_count(number):
             self._identified += 1
             self._same += correlation == number
-
-    def _add_memory(self, event: Event, args: dict[str, Any]) -> None:
-        time, total, kind = event.get("ts"), args.get("Total Allocated"), args.get("Device Type")
-        if kind != 1 or not _is_count(total) or not isinstance(time, int | float):
-            return
-        if abs(time) * 1000 < LATEST:
-            self._memory.add(round(time * 1000), total)
 
     def finish(self) -> Operators:
         """Return what all events say together."""
@@ -338,19 +319,10 @@ class _Reader:
             median_delay_ns=summary.median, longest_delay_ns=summary.largest, longest_queue=longest
         )
 
-    def _step_memory(self) -> tuple[StepMemory, ...]:
+    def _step_memory(self) -> tuple[MemoryOfStep, ...]:
         steps = sorted(self._steps.items(), key=lambda item: item[1])
-        memory: dict[str, tuple[int, int]] = {}
-        at = 0
-        for time, total in self._memory:
-            while at < len(steps) and time > steps[at][1][1]:
-                at += 1
-            if at < len(steps) and time >= steps[at][1][0]:
-                name = steps[at][0]
-                memory[name] = (max(memory.get(name, (0, 0))[0], total), total)
-        return tuple(
-            StepMemory(step=name, peak_bytes=peak, end_bytes=end)
-            for name, (peak, end) in memory.items()
+        return self._memory.by_step(
+            [(name, *interval) for name, interval in steps], self._memory.fullest
         )
 
 

@@ -69,6 +69,11 @@ class StepTimes:
         return sorted(self._times, key=self._times.__getitem__)
 
     @property
+    def spans(self) -> list[tuple[str, int, int]]:
+        """The number of each step, its begin and its end, in order of time."""
+        return [(str(number), *self._times[number]) for number in self.numbers]
+
+    @property
     def bounds(self) -> list[int]:
         """The begin of each step, and the end of the last."""
         times = sorted(self._times.values())

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.gaps import Gap, Idleness, IdleTime
     from gpuadvise.advisor.timelines.idle_places import IdlePlace
     from gpuadvise.advisor.timelines.intervals import Interval
+    from gpuadvise.advisor.timelines.memory_log import MemoryOfStep
     from gpuadvise.advisor.timelines.phases import GraphReplays, Inference, LaunchedWork
     from gpuadvise.advisor.timelines.steps import StepMarks, Steps
 
@@ -284,6 +285,7 @@ class Timeline:
     world: int | None = None  # how many ranks the program has, where the file says
     clock_base_ns: int = 0  # what the recording's clock counts from
     first_steps: FirstSteps = field(default_factory=FirstSteps)
+    memory: tuple[MemoryOfStep, ...] = ()  # by step; empty where it was not recorded
 
     @property
     def steady_ns(self) -> int:
@@ -476,6 +478,7 @@ def _timeline(
         outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
         first_steps=_first_steps(computing, kernels, busy, idle.start_ns, first_steps_end_ns),
         lanes=_lanes(recording, kernels, copies, idle),
+        memory=recording.memory.by_step(recording.steps.spans, gpu),
     )
 
 

@@ -72,6 +72,7 @@ _MODULES = (
     "memory.untextured_reads",
     "memory.global_memory_latency",
     "memory.repeated_allocations",
+    "memory.growing_memory",
     "memory.shared_memory_carveout",
     "memory.unpinned_l2_reuse",
     "memory.unfused_pass",
