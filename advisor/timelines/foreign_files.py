@@ -7,6 +7,10 @@ import re
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 # [[time, action, bytes, category], ...], as torch.profiler's memory timeline has it.
 _MEMORY_TIMELINE = re.compile(rb"\s*\[\s*\[\s*-?\d+\s*,\s*\d+\s*,\s*-?\d+\s*,\s*\d+\s*\]")
+# [[time, time, ...], [[0, bytes, ...], ...]]: sizes by category. Times have nine digits or more.
+_BY_CATEGORY = re.compile(
+    rb"\s*\[\s*\[\s*\d{9,19}(?:\s*,\s*\d{9,19})*(?:\s*,?\s*\d*\Z|\s*\]\s*,\s*\[\s*\[\s*0\s*,)"
+)
 # As torch.profiler.ExecutionTraceObserver begins one, and Chakra after it.
 _EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"\d+\.\d+\.\d+')
 _SUMS = re.compile(rb"(?:Time \(%\)|Total \(MB\)|Rank|Duration \(ns\)),")
@@ -16,7 +20,8 @@ _READ = (
     "cuda_gpu_trace.csv of nsys stats."
 )
 _OF_MEMORY = (
-    "Record a trace with profile_memory=True: gpuadvise timeline --operators shows its memory. "
+    "Record a trace with profile_memory=True: gpuadvise timeline --operators shows its memory, and beside "
+    'it what prof.export_memory_timeline("memory.json") writes by category. '
     "https://pytorch.org/memory_viz draws snapshots."
 )
 # How packed files begin, what they are packed with, and what unpacks them, whole and into a pipe.
@@ -47,7 +52,12 @@ def packed_with(head: bytes) -> tuple[str, str] | None:
 
 def is_memory_timeline(head: bytes) -> bool:
     """Return whether a file that begins with *head* is a list of allocations, which are no events."""
-    return _MEMORY_TIMELINE.match(head) is not None
+    return _MEMORY_TIMELINE.match(head) is not None and not is_memory_by_category(head)
+
+
+def is_memory_by_category(head: bytes) -> bool:
+    """Return whether a file that begins with *head* holds what memory held by category, and when."""
+    return _BY_CATEGORY.match(head) is not None
 
 
 def is_pickle(head: bytes) -> bool:
@@ -57,7 +67,8 @@ def is_pickle(head: bytes) -> bool:
 
 def is_no_timeline(head: bytes) -> bool:
     """Return whether a file that begins with *head* is a recording without the times of a GPU."""
-    return is_pickle(head) or is_memory_timeline(head) or _EXECUTION_TRACE.match(head) is not None
+    of_memory = is_memory_timeline(head) or is_memory_by_category(head)
+    return is_pickle(head) or of_memory or _EXECUTION_TRACE.match(head) is not None
 
 
 def way_on(name: str, head: bytes) -> tuple[str, str]:
@@ -80,6 +91,11 @@ def way_on(name: str, head: bytes) -> tuple[str, str]:
         )
     if is_memory_timeline(head):
         return "is a memory timeline of PyTorch, which has no work of a GPU", _OF_MEMORY
+    if is_memory_by_category(head):
+        return (
+            "is a memory timeline of PyTorch, which has no work of a GPU",
+            "Give it beside its trace: gpuadvise timeline trace.json FILE.",
+        )
     if _SUMS.match(head):
         return (
             "holds the sums of nsys stats, without times",

@@ -48,6 +48,8 @@ _MEMORY_BOUND = (OperatorKind.ELEMENTWISE, OperatorKind.NORM)
 # Two launches further apart than this have other work of the program between them.
 _NEIGHBOURS_NS = 100_000
 _MOST_PAIRS = 10_000
+# Launches that a channel of CUDA holds: a further one waits until one of them begins.
+_FULL_QUEUE = 1024
 _STEP = "ProfilerStep#"
 _MOST_STEPS = 100_000
 _MOST_THREADS = 100_000
@@ -73,6 +75,7 @@ class LaunchQueue:
     median_delay_ns: int
     longest_delay_ns: int
     longest_queue: int  # launched and not yet begun
+    full_ns: int = 0  # with so many that a further launch waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,13 +313,18 @@ class _Reader:
             ends.add(start, -1)
         if not delays:
             return None
-        waiting = longest = 0
-        for _, change in ends:
+        waiting = longest = full_ns = before = 0
+        for time, change in ends:
+            full_ns += time - before if waiting >= _FULL_QUEUE else 0
+            before = time
             waiting += change
             longest = max(longest, waiting)
         summary = delays.summary()
         return LaunchQueue(
-            median_delay_ns=summary.median, longest_delay_ns=summary.largest, longest_queue=longest
+            median_delay_ns=summary.median,
+            longest_delay_ns=summary.largest,
+            longest_queue=longest,
+            full_ns=full_ns,
         )
 
     def _step_memory(self) -> tuple[MemoryOfStep, ...]:

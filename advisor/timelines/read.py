@@ -23,11 +23,7 @@ from gpuadvise.advisor.errors import BadInput, Unavailable
 from gpuadvise.advisor.prose import plural, quoted_path
 from gpuadvise.advisor.timelines.activities import Recorder, Recording
 from gpuadvise.advisor.timelines.chrome import ChromeTrace
-from gpuadvise.advisor.timelines.foreign_files import (
-    is_memory_timeline,
-    packed_with,
-    way_on,
-)
+from gpuadvise.advisor.timelines.foreign_files import is_no_timeline, packed_with, way_on
 from gpuadvise.advisor.timelines.signatures import (
     GPU_TRACE,
     GZIP,
@@ -320,7 +316,7 @@ def _start(trace: ChromeTrace, name: str, head: bytes) -> None:
     """Read up to the first event; raises BadInput, with the way on, for what is no trace."""
     with suppress(BadInput):
         trace.start()
-        if not is_memory_timeline(head):
+        if not is_no_timeline(head):
             return
     kind, hint = way_on(name, head)
     raise BadInput(f"{quoted_path(name)} {kind}.", hint=hint)

@@ -373,6 +373,8 @@ class TimelineQueue(Record):
     """Longest time from launch to start."""
     longest_queue: Count
     """Most kernels launched and not begun."""
+    full_seconds: Annotated[NotNegative, SECONDS]
+    """Time with so many that a further launch waits (1,024)."""
 
 
 @record
@@ -459,6 +461,43 @@ class TimelineOperators(Record):
     """Whether the backward pass counts to its modules; None: there is none, or no modules."""
     annotations: tuple[TimelineAnnotation, ...]
     """Annotations by the time of the kernels launched inside of them."""
+
+
+@record
+class TimelineMemoryCategory(Record):
+    """Category of memory, in the answer of ``timeline``."""
+
+    category: Literal[
+        "parameter",
+        "optimizer-state",
+        "input",
+        "temporary",
+        "activation",
+        "gradient",
+        "autograd-detail",
+        "unknown",
+    ]
+    """What the memory is for, as PyTorch tells it."""
+    bytes: Annotated[Count, BYTES]
+    """What it held when most was allocated in all."""
+    most_bytes: Annotated[Count, BYTES]
+    """The most that it held at any time."""
+
+
+@record
+class TimelineMemory(Record):
+    """Memory timeline, in the answer of ``timeline``."""
+
+    file: str
+    """Name of the file."""
+    peak_bytes: Annotated[Count, BYTES]
+    """The most that was allocated."""
+    peak_seconds: Annotated[NotNegative, SECONDS]
+    """When that was, behind the first time in the file."""
+    seconds: Annotated[NotNegative, SECONDS]
+    """From the first time in the file to the last."""
+    categories: tuple[TimelineMemoryCategory, ...]
+    """Memory by category, the largest at the peak first."""
 
 
 @record
@@ -841,6 +880,8 @@ class TimelineResult(TimelineRecord):
     """
     operators: TimelineOperators | None
     """Operators of PyTorch, with --operators."""
+    memory_timelines: tuple[TimelineMemory, ...]
+    """What memory held by category, of files of PyTorch's memory timeline."""
     not_judged: May[tuple[NotJudgedRecord, ...]] = None
     """Parts of the files that could not be read, and why."""
 

@@ -16,7 +16,7 @@ from gpuadvise.cli.answer import Answer
 from gpuadvise.cli.devices import device_block
 from gpuadvise.cli.exits import Exit, fails_under
 from gpuadvise.cli.schemas import columns_of
-from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks, text
+from gpuadvise.cli.timeline import communication, lanes, memory, operators, phases, ranks, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.gaps import Gap
     from gpuadvise.advisor.timelines.idle_places import IdlePlace
+    from gpuadvise.advisor.timelines.memory_timeline import MemoryByCategory
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.steps import Step, Steps
@@ -41,12 +42,13 @@ def answer(
     listed: Operators | None = None,
     left: Sequence[not_judged.NotJudged] = (),
     unlike: str | None = None,
+    memories: Sequence[MemoryByCategory] = (),
 ) -> Answer:
     """Return the answer: the timeline with the longest span in full, the others beside it.
 
     *balance* says how the ranks among them waited for each other, *listed* are the operators of the
-    first, where they were asked for, *left* files that nobody could read,
-    and *unlike* says why the ranks are not of one run.
+    first, where they were asked for, *left* files that nobody could read, *unlike* says why the ranks are
+    not of one run, and *memories* what the GPU's memory held by category.
     """
     longest_first = sorted(timelines, key=lambda case: -case.timeline.span_ns)
     cases = among_ranks(longest_first, balance)
@@ -86,6 +88,7 @@ def answer(
             ),
             "ranks": None if balance is None else ranks.record(balance),
             "operators": None if listed is None else operators.record(listed, device, kept),
+            "memory_timelines": [memory.record(one) for one in memories],
         },
         rows=[{**kernel, **place} for kernel in kernels],
         columns=lambda: columns_of("timeline"),
@@ -95,6 +98,7 @@ def answer(
             show=request.show,
             balance=balance,
             by_operator=listed,
+            memories=memories,
         ),
         notes=[*_notes(cases), *([unlike] if unlike else []), *not_judged.notes(left)],
         failed=failed,

@@ -13,6 +13,7 @@ from gpuadvise.cli.timeline.request import (
     parse_files,
     timelines_by,
     timelines_in,
+    with_memory,
 )
 
 EXAMPLES = """\
@@ -26,6 +27,7 @@ EXAMPLES = """\
 def command(request: TimelineRequest) -> Answer:
     """Say where the time of each FILE went; --gpu names a GPU that the file does not."""
     request = request._replace(files=parse_files(request.files))
+    request, memories = with_memory(request)
     asked = request.gpu.choice().device if request.gpu.given else None
     left: list[NotJudged] = []
     spread = chosen_engine(request.engine)
@@ -42,5 +44,13 @@ def command(request: TimelineRequest) -> Answer:
         line = longest.timeline
         save(request.plot, title(line), lambda axes: draw(axes, line), lambda: picture(line))
     ranks = ranks_in(cases)
-    said = answer(request, cases, ranks.balance(), listed, left, ranks.why_not_one_run)
+    said = answer(
+        request,
+        cases,
+        ranks.balance(),
+        listed,
+        left,
+        unlike=ranks.why_not_one_run,
+        memories=memories,
+    )
     return with_lost(said, spread)

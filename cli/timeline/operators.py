@@ -39,7 +39,8 @@ def record(listed: Operators, device: Device | None, limit: int | None) -> dict[
         "fusions": [
             {**asdict(one), "saved_seconds": _saved(one, device)} for one in listed.fusions[:limit]
         ],
-        "queue": listed.queue and named_fields(listed.queue, queue),
+        "queue": listed.queue
+        and {**named_fields(listed.queue, queue), "full_seconds": listed.queue.full_ns / _NS},
         "memory": [asdict(step) for step in listed.memory],
         "creep_bytes": listed.creep_bytes,
         **modules.records(listed, device, limit, operator),
@@ -139,6 +140,11 @@ def _queue(listed: Operators) -> list[Block]:
         f"{show_seconds(queue.longest_delay_ns / _NS)} at most), with up to "
         f"{plural(queue.longest_queue, 'kernel')} queued."
     )
+    if queue.full_ns:
+        told += (
+            f" For {show_seconds(queue.full_ns / _NS)} the queue is full, and each launch waits for a kernel "
+            "to begin: the host is ahead as far as it can be."
+        )
     return [Heading("Launch queue"), Line(told)]
 
 

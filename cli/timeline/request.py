@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.engines.engine import TaskEngine
     from gpuadvise.advisor.timelines.case import TimelineCase
+    from gpuadvise.advisor.timelines.memory_timeline import MemoryByCategory
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.cli.not_judged import NotJudged
 
@@ -55,6 +56,20 @@ def parse_files(files: list[str]) -> list[str]:
     if files.count(STDIN) > 1:
         raise BadInput("Standard input can be read only once.")
     return located(files, SUFFIXES)
+
+
+def with_memory(request: TimelineRequest) -> tuple[TimelineRequest, list[MemoryByCategory]]:
+    """Return *request* without its files on memory by category, and what these hold.
+
+    Alone they stay: they are no timelines, and the reader says so.
+    """
+    from gpuadvise.advisor.timelines.memory_timeline import is_memory_timeline, read_memory_timeline
+
+    of_memory = [path for path in request.files if path != STDIN and is_memory_timeline(path)]
+    traces = [path for path in request.files if path not in of_memory]
+    if not of_memory or not traces:
+        return request, []
+    return request._replace(files=traces), [read_memory_timeline(path) for path in of_memory]
 
 
 def operators_of(case: TimelineCase) -> Operators:

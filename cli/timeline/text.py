@@ -31,7 +31,7 @@ from gpuadvise.cli.blocks import (
 )
 from gpuadvise.cli.devices import device_line
 from gpuadvise.cli.render.kernel_names import fitting, room
-from gpuadvise.cli.timeline import communication, lanes, operators, phases, ranks
+from gpuadvise.cli.timeline import communication, lanes, memory, operators, phases, ranks
 from gpuadvise.cli.timeline.time_spent import time_spent
 from gpuadvise.cli.unbounded import BEYOND_USE
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.idle_places import IdlePlace
+    from gpuadvise.advisor.timelines.memory_timeline import MemoryByCategory
     from gpuadvise.advisor.timelines.operators import Operators
     from gpuadvise.advisor.timelines.ranks import RankBalance
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies, TracedKernel
@@ -110,6 +111,7 @@ def blocks(
     show: bool,
     balance: RankBalance | None = None,
     by_operator: Operators | None = None,
+    memories: Sequence[MemoryByCategory] = (),
 ) -> list[Block]:
     """Return the screen: the first of *cases* in full, below a table where there are several."""
     case = cases[0]
@@ -137,6 +139,7 @@ def blocks(
         screen += [Heading("Kernels by time"), _kernels(listed, line)]
         screen += left_out(len(line.kernels) - len(listed), "kernel", "--limit 0 lists all")
     screen += operators.blocks(by_operator, line.device, top) if by_operator else []
+    screen += memory.blocks(memories)
     screen += communication.blocks(line)
     if line.copies:
         screen += [Heading("Copies"), _copies(line.copies[:_MOST_COPIES], case)]

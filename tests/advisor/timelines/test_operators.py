@@ -157,6 +157,16 @@ def test_the_queue_is_what_was_launched_and_has_not_begun() -> None:
     assert read(traces.kernel(0, 1)).queue is None
 
 
+def test_a_full_queue_has_a_time() -> None:
+    """1,024 launches that wait from 2 us to 500 us behind the last, when one after the other begins."""
+    found = read(
+        *[traces.call(at, 1, correlation=at) for at in range(1025)],
+        *[traces.kernel(1500 + 10 * at, 5, correlation=at) for at in range(1025)],
+    )
+    assert found.queue is not None
+    assert (found.queue.longest_queue, found.queue.full_ns) == (1025, 486_000)
+
+
 def memory(ts: float, total: int) -> dict[str, Any]:
     event = traces.event("cpu_instant_event", "[memory]", ts, None, {"Device Type": 1})
     event["args"]["Total Allocated"] = total
