@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import recordings
 import traces
 from hypothesis import given
 from hypothesis import strategies as st
@@ -912,3 +913,33 @@ def test_the_first_sentence_names_the_kernel_that_is_most_of_the_run(cli, tmp_pa
     path.write_text(traces.kineto(events))
     said = "90.2 % of 39.9 ms are kernels, 81.2 % heavy."
     assert cli("timeline", str(path)).out.startswith(said)
+
+
+def test_the_first_line_names_the_largest_change_of_all_ranks(cli, tmp_path: Path) -> None:
+    folder = recordings.unpack(tmp_path, ("ranks",)) / "ranks" / "uneven_ranks"
+    out = cli("timeline", str(folder)).out
+    (said,) = (line for line in out.splitlines() if "What could win most" in line)
+    assert "What could win most on rank 1, GPU 0: multiply matrices in TF32 or 16 bits" in said
+    largest = max(
+        one["gain"]["upper_bound"]
+        for one in json.loads(cli("advise", str(folder), "--format", "json").out)["findings"]
+    )
+    assert f"at most {largest:.3g}x." in said
+    assert "give all ranks the same work" in out
+
+
+def test_a_bound_that_says_nothing_is_said_in_the_words_of_advise(cli, tmp_path: Path) -> None:
+    path = recordings.unpack(tmp_path, ("torch",)) / "torch" / "small_copies.json.gz"
+    out = cli("timeline", str(path)).out
+    beyond = "nothing that the recording counts bounds it."
+    assert f"What could win most: merge small copies; {beyond}\n" in out
+    assert "no bound  merge small copies" in out
+    assert beyond in cli("advise", str(path)).out
+
+
+def test_that_little_ran_is_said_of_copies_of_which_nothing_else_is(cli, tmp_path: Path) -> None:
+    path = recordings.unpack(tmp_path, ("jax",)) / "jax" / "small_copies.trace.json.gz"
+    little = "Too little ran to judge a run by: record more of it."
+    for command in ("timeline", "advise"):
+        assert little in cli(command, str(path)).out
+        assert little not in cli(command, str(path), "--gpu", "h200").out
