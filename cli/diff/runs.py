@@ -175,7 +175,7 @@ def answer(
         rows=[_flat(record) for record in given],
         blocks=lambda: _blocks(summary, diff, listed[: limit or None], len(listed)),
         notes=notes,
-        documents={"github": lambda: _annotations(summary, listed)},
+        documents={"github": lambda: _annotations(summary, listed, diff)},
         failed=_failed(diff) if failing else (),
         exit=exit_of(failing, in_part=in_part),
         pictures=lambda: _pictures(*runs),
@@ -443,9 +443,11 @@ _ANNOTATED = {
 }
 
 
-def _annotations(summary: str, records: Sequence[Record]) -> str:
-    """Return *summary* as a notice for GitHub, slower kernels and lost occupancy as errors."""
+def _annotations(summary: str, records: Sequence[Record], diff: RunDiff) -> str:
+    """Return *summary* as a notice for GitHub, slower steps or kernels and lost occupancy as errors."""
     lines = [github.annotation("notice", "gpuadvise diff", summary)]
+    if diff.step_change is not None and (slower := step_words.failed(diff.step_change)):
+        lines.append(github.annotation("error", "Slower steps", slower))
     bad = [record for record in records if record["status"] in _REGRESSIONS]
     for record in bad[:_MOST_ANNOTATED]:
         text = (

@@ -54,6 +54,8 @@ def test_stalls_in_some_steps_fail_the_gate(cli, tmp_path: Path, nth: int) -> No
         "with 100 ms more of idle time (step"
     ) in ran.err
     assert "the middle step took 2 ms and now 2 ms; in the mean a step took 2 ms and now" in ran.out
+    annotated = cli("diff", old, new, "--format", "github").out
+    assert f"::error title=Slower steps::Steps became slower in the mean: {slow} of 8" in annotated
     result = json.loads(cli("diff", old, new, "--format", "json").out)["result"]
     assert result["regression"] is True
     whole = result["whole"]
