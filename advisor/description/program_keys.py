@@ -93,6 +93,7 @@ PRODUCT = KeyTable(
 
 _IDLE = (
     "launch_idle",
+    "in_turn",
     "host_idle",
     "host_copy",
     "wait_idle",
@@ -114,6 +115,7 @@ _IDLE = (
     "release_idle",
     "load_idle",
     "launch_overhead",
+    "recording",
     "median_kernel",
     "exposed_copy",
     "migration",

@@ -167,9 +167,11 @@ class TracedRun:
     launches: int = 0  # calls that launch one kernel
     graph_launches: int = 0
     hidden_graphs: bool = False  # their kernels were not recorded
-    launch_overhead_seconds: float = 0.0  # what the profiler adds to a launch
+    launch_overhead_seconds: float = 0.0  # what the profiler adds to a launch, at least
+    recording_seconds: float = 0.0  # what it added to the span, about; 0: not known
 
     launch_idle_seconds: float = 0.0
+    in_turn_seconds: float = 0.0  # of kernels in several streams, which late launches kept apart
     host_idle_seconds: float = 0.0
     host_gaps: int = 0
     host_copy_seconds: float = 0.0  # of copies between such gaps in which the host does one thing
@@ -240,16 +242,23 @@ class TracedRun:
         starving = self.launch_idle_seconds >= _MOSTLY_IDLE * self.busy_seconds
         short = self.median_kernel_seconds < SHORT_KERNEL or starving
         idle = self.share(self.launch_idle_seconds) >= LAUNCH_BOUND_IDLE
-        bound = self.bound_without_profiler(self.launch_idle_seconds)
-        wins = bound is None or bound >= 1 / (1 - WORTH_SAYING)  # more than the profiler's own part
-        starved = self._by_launch and short and idle and wins
+        starved = self._by_launch and short and idle
         return starved and self.share(self.busy_seconds) < LAUNCH_BOUND_BUSY
+
+    @property
+    def _outlasts_profiler(self) -> bool:
+        """Whether more than the profiler's own part of the launches would be won."""
+        left = self.span_seconds - self.launch_idle_seconds
+        bound = self.bound_without_profiler(self.launch_idle_seconds)
+        without = self.span_seconds - self.recording_seconds
+        least = 1 / (1 - WORTH_SAYING)
+        return bound is None or (bound >= least and without >= least * left)
 
     @property
     def _by_launch(self) -> bool:
         enough = self.kernels >= _FEWEST_KERNELS and self.launches >= self.kernels / 2
         as_launches = self.launch_idle_seconds < _LONGEST_LAUNCH_GAP * self.launches
-        return enough and as_launches and not self.sampled
+        return enough and as_launches and self._outlasts_profiler and not self.sampled
 
     @property
     def late_launches(self) -> bool:
@@ -388,9 +397,15 @@ class TracedRun:
 
     @property
     def lost_to_launches(self) -> float:
-        """The seconds that single launches cost at most: idle time, and starts and ends."""
+        """The seconds that single launches cost at most: idle time, starts and ends, and streams kept apart."""
         once = min(_START_AND_END, self.median_kernel_seconds / 2)
-        return self.launch_idle_seconds + min(self.launches, self.kernels) * once
+        beside_kernels = min(self.launches, self.kernels) * once + self.in_turn_seconds
+        return self.launch_idle_seconds + beside_kernels
+
+    @property
+    def streams_kept_apart(self) -> bool:
+        """Whether kernels of several streams take a part of the span one after the other that is worth a word."""
+        return self.share(self.in_turn_seconds) >= WORTH_SAYING
 
     @property
     def around_copies(self) -> float:

@@ -26,10 +26,11 @@ from gpuadvise.advisor.facts.timing import HostMemory, Pipeline, Transfer
 from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.timelines.account import ONCE
 from gpuadvise.advisor.timelines.activities import (
-    LAUNCH_OVERHEAD_NS,
     CopyPath,
     MemoryKind,
     Recorder,
+    launch_overhead_ns,
+    recording_cost_ns,
 )
 from gpuadvise.advisor.timelines.avoidable import least_ns, repeated_allocation_ns
 from gpuadvise.advisor.timelines.calls import CallKind, waits_to_free
@@ -239,8 +240,10 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         launches=timeline.launches.kernel_launches,
         graph_launches=timeline.launches.graph_launches,
         hidden_graphs=timeline.launches.hidden_graphs,
-        launch_overhead_seconds=LAUNCH_OVERHEAD_NS[timeline.recorder] / _NS,
+        launch_overhead_seconds=_launch_overhead_ns(timeline) / _NS,
+        recording_seconds=_recording_ns(timeline) / _NS,
         launch_idle_seconds=launch_ns / _NS,
+        in_turn_seconds=_in_turn_ns(timeline) / _NS,
         host_idle_seconds=host_ns / _NS,
         host_gaps=host_gaps,
         host_copy_seconds=timeline.host_copies_ns / _NS if host_gaps else 0.0,
@@ -280,10 +283,38 @@ def _launch_idle_ns(timeline: Timeline, host_ns: int) -> int:
     account = timeline.account
     handed_on = timeline.launches.kernels + sum(copies.calls for copies in timeline.copies)
     recorder_ns = min(
-        account.idle_of(GapCause.PROFILER), handed_on * LAUNCH_OVERHEAD_NS[timeline.recorder]
+        account.idle_of(GapCause.PROFILER), round(handed_on * _launch_overhead_ns(timeline))
     )
     idle_ns = account.idle_of(GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.OTHER_CALL)
     return max(0, idle_ns + recorder_ns - host_ns)
+
+
+def _launch_overhead_ns(timeline: Timeline) -> float:
+    return launch_overhead_ns(timeline.recorder, timeline.operators_per_launch)
+
+
+def _recording_ns(timeline: Timeline) -> float:
+    """Return about what the recorder added to the span; 0 where it is not known."""
+    if timeline.operators_per_launch is None:
+        return 0.0
+    return recording_cost_ns(
+        calls=sum(call.calls for call in timeline.calls),
+        operators=timeline.operators_per_launch * timeline.launches.kernel_launches,
+        steps=timeline.steps_again,
+    )
+
+
+def _in_turn_ns(timeline: Timeline) -> float:
+    """Return what kernels of several streams, which ran one after the other, take less side by side at most.
+
+    Launches that come late keep them apart.
+    """
+    computing = [kernel for kernel in timeline.kernels if not kernel.communicates]
+    apart = sum(
+        kernel.steady_ns * (1 - 1 / kernel.streams) for kernel in computing if kernel.streams
+    )
+    beside = sum(kernel.total_ns for kernel in computing) - timeline.account.computing_ns
+    return max(0.0, apart - max(0, beside))
 
 
 def _calls_pytorch(timeline: Timeline) -> bool:

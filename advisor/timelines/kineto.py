@@ -55,6 +55,8 @@ _WANTED = re.compile(
     # Events of 0.3 ms or more, by whatever name.
     rb'|"dur"\s*:\s*(?:[3-9]\d\d|\d{4})'
 )
+# As the profiler writes an event of an operator: nearly all of them are counted, and not read.
+_OF_OPERATOR = b'"cat": "cpu_op"'
 _AMD = re.compile(r"\s*(?:AMD|Radeon)\b", re.IGNORECASE)
 # Whose device the calls or operators of a category are, and that of kernels with such arguments.
 _OTHER_MAKERS = {
@@ -138,6 +140,11 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
     recording.recorder = Recorder.PYTORCH
     reader = _Reader(recording)
     repeated = RepeatedEvents(recording.launch_log)
+
+    def take(block: bytes) -> bytes:
+        recording.operators = (recording.operators or 0) + block.count(_OF_OPERATOR)
+        return repeated.take(block)
+
     handlers: dict[str, Callable[[Event], KernelRuns | CallRuns | None]] = {
         "kernel": reader.kernel,
         "gpu_memcpy": reader.copy,
@@ -155,7 +162,7 @@ def read_kineto(trace: ChromeTrace, recording: Recording) -> Recording:
         "gpu_user_annotation": reader.gpu_annotation,
     }
     kept, other, windows = 0, "", 0
-    for number, event in trace.events(_WANTED, repeated.take):
+    for number, event in trace.events(_WANTED, take):
         category = event.get("cat")
         if category == MEMORY:
             recording.memory.add(event)

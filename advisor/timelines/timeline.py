@@ -25,10 +25,10 @@ from gpuadvise.advisor.occupancy.launch import Launch
 from gpuadvise.advisor.occupancy.model import occupancy
 from gpuadvise.advisor.timelines.account import Account
 from gpuadvise.advisor.timelines.activities import (
-    LAUNCH_OVERHEAD_NS,
     CopyPath,
     MemoryKind,
     Recorder,
+    launch_overhead_ns,
 )
 from gpuadvise.advisor.timelines.calls import CallKind
 from gpuadvise.advisor.timelines.exposure import communication_of
@@ -268,6 +268,7 @@ class Timeline:
     host_after_waits_ns: int  # of those, the host's own work in long gaps
     saved_without_waits_ns: int  # by a replay without the host's time in waits and copies
     launches: TracedLaunches
+    operators_per_launch: float | None  # of PyTorch; None: not counted
     products: tuple[tuple[MatrixProduct, int], ...]
     skipped: tuple[SkippedEvent, ...]
     skipped_count: int
@@ -456,6 +457,7 @@ def _timeline(
         idle_after_waits_ns=idle.after_waits_ns,
         host_after_waits_ns=idle.host_after_waits_ns,
         launches=_launches(calls, shapes, activities, several_gpus=several_gpus),
+        operators_per_launch=recording.operators_per_launch,
         products=tuple(recording.products.items()),
         skipped=tuple(recording.skipped),
         skipped_count=recording.skipped_count,
@@ -496,7 +498,9 @@ def _idleness(
         recording,
         kernels=kernels.values(),
         copies=copies,
-        launch_overhead_ns=LAUNCH_OVERHEAD_NS[recording.recorder],
+        launch_overhead_ns=round(
+            launch_overhead_ns(recording.recorder, recording.operators_per_launch)
+        ),
         first_steps_end_ns=first_steps_end_ns,
         compiled=[runs for shape, runs in kernels.items() if is_compiled_at_first_call(shape.name)],
         loads_on_demand=any(is_of_pytorch(shape.name) for shape in kernels),

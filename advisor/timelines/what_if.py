@@ -247,6 +247,9 @@ def _travel_again(timeline: Timeline) -> bool:
     return often and min(moved) * _LIKE_SIZE >= max(moved)
 
 
+_AND_STREAMS = " and what streams take one after the other"
+
+
 def _by_memory(timeline: Timeline, run: TracedRun) -> Iterator[_Won]:
     if repeated_allocation_ns(timeline) >= WORTH_SAYING * timeline.span_ns:
         yield _Won(
@@ -275,7 +278,7 @@ def _by_the_host(run: TracedRun) -> Iterator[_Won]:
             change=Change.LAUNCH_GRAPHS,
             saved=run.launch_idle_seconds,
             bound=run.bound_without_profiler(run.lost_to_launches),
-            how="idle between launches, with the start and end of each kernel, the profiler's part of each launch taken off the span",
+            how=f"idle between launches, with the start and end of each kernel{_AND_STREAMS * run.streams_kept_apart}, the profiler's part of each launch taken off the span",
             idle=run.launch_idle_seconds,
         )
     if run.waits_cost:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.facts.timeline import IdleCause, TracedRun
     from gpuadvise.advisor.facts.timing import Traffic, Work
 
+_AND_STREAMS = ", and what streams take one after the other"
 MANY = number(4, "many", "launches", "our judgement", LaunchSet.RECORDED)
 AGAIN = number(
     2,
@@ -147,7 +148,8 @@ def _recorded(timeline: TracedRun) -> Verdict:
         action=(
             "Record the launches once and replay them: a CUDA graph (cudaStreamBeginCapture, then cudaGraphLaunch). In PyTorch: "
             "torch.compile(model, mode='reduce-overhead') or torch.cuda.CUDAGraph(); in JAX: one jax.jit around the loop, "
-            f"jax.lax.scan in it. Larger batches and fused kernels need fewer launches.{how_to_see_lines(timeline, waiting)}"
+            "jax.lax.scan in it. A graph works on fixed buffers: write inputs into them where they are made, for copies of large "
+            f"ones can cost more than it wins. Larger batches and fused kernels need fewer launches.{how_to_see_lines(timeline, waiting)}"
         ),
         evidence=(
             traced("idle between launches", idle, "s"),
@@ -158,7 +160,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
         gain=idle_gain(
             timeline,
             timeline.lost_to_launches,
-            "idle time between launches, and the start and end of each kernel",
+            f"idle time between launches, and the start and end of each kernel{_AND_STREAMS * timeline.streams_kept_apart}",
         ),
         priority=None if timeline.launch_bound and loud else quieter,
     )
@@ -183,7 +185,7 @@ RULE = Rule(
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
         "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
         "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "
-        "A millisecond or more of idle time for each launch is no launch's. Fewer than 200 kernels that take less than 0.5 ms, or 2 ms where stacks were recorded, are a test, and what is said of it is low."
+        "A millisecond or more of idle time for each launch is no launch's, nor is what PyTorch's profiler adds to operators, calls and steps. Fewer than 200 kernels that take less than 0.5 ms, or 2 ms where stacks were recorded, are a test, and what is said of it is low."
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
     caller_side=True,
