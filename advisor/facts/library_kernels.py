@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +146,29 @@ _ELEMENTWISE = (
     r"|EigenMetaKernel|FillPhiloxRandomKernel|tensorflow::functor::(?:Column|Row|Block)Reduce"
     r"|softmax_warp_|cunn_SoftMax|dropout_kernel|layer_norm|LayerNorm|RowwiseMoments"
 )
+# Of PyTorch's torch.cat and torch.stack, and of TensorFlow's concat.
+_CONCATENATION = r"CatArrayBatchedCopy|\bconcat_(?:fixed|variable)_kernel"
+# Sorts of whole arrays in PyTorch. Of up to 32 elements (bitonic) the rows' number is what takes the time.
+_SHORT_SORT = r"(?:radixSort|warpMergeSort)KVInPlace"
+_KEY_SORT = r"at_cuda_detail::.*\bDevice\w*Sort\w*Kernel|\bat::.*sort_postprocess_kernel"
+_NUMBER_KEYS = r"(?:SortPolicy|policy_hub)<(?:float|double|__half|__nv_bfloat16|c10::\w+)\b"
+# topk's kernels, behind which it sorts what it found.
+_TOP_K = r"[ms]btopk::|gatherTopK|radixFindKthValues"
+# Operators that sort indices or integers on their way: gradients of embeddings and of indexed rows, unique, randperm.
+_SORTS_INDICES = (
+    r"embedding_backward|compute_grad_weight|krn_partial|sum_and_scatter|indexing_backward|accGradParameters"
+    r"|randperm|RunLengthEncode|[uU]nique|adjacent_difference|coalesceValues"
+)
+# Gradients of embeddings that have a row for each of the table: EmbeddingBag's too, and what torch.compile makes of it.
+_DENSE_EMBEDDING_GRADIENT = (
+    r"\bat::native::.*(?:embedding_backward_feature_kernel|compute_grad_weight|sum_and_scatter|accGradParameters)"
+    r"|^triton_\w*embedding_dense_backward"
+)
+# One kernel for many parameters: torch._foreach_*, apex and DeepSpeed, torch.compile; bitsandbytes has no such form.
+_MANY_TENSORS = r"multi_tensor_apply_kernel|^triton_for_|(?i:fused_?adam)|\bkOptimizer"
+# What stands first in a template is the type that is computed in; `optional<double>` is a parameter.
+_DOUBLE = r"(?<!optional)<(?:c10::complex<)?double\b|\{lambda\((?:c10::complex<)?double\b"
+_DOUBLE_OF_OTHERS = r"_fft<.*\bdouble\b|^cupyx?_\w+?__(?:float64|complex128)"
 
 
 @lru_cache(maxsize=1024)  # each finding of a kernel asks
@@ -269,3 +296,46 @@ def converts_layout(name: str) -> bool:
 def is_elementwise(name: str) -> bool:
     """Return whether a kernel's name is that of a pass over memory that a framework's compiler would fuse."""
     return bool(re.search(_ELEMENTWISE, name))
+
+
+def concatenates(name: str) -> bool:
+    """Return whether a kernel's name is that of a framework's concatenation."""
+    return bool(re.search(_CONCATENATION, name))
+
+
+def sorts_of_pytorch(names: Collection[str]) -> set[str]:
+    """Return those of a run's kernel *names* that sort whole arrays because the program asks PyTorch for it.
+
+    What topk sorts is its result, and other operators sort integers on their way.
+    """
+    top_k = any(re.search(_TOP_K, name) for name in names)
+    others = any(re.search(_SORTS_INDICES, name) for name in names)
+    return {
+        name
+        for name in names
+        if (not top_k and re.search(_SHORT_SORT, name))
+        or (re.search(_KEY_SORT, name) and (not others or re.search(_NUMBER_KEYS, name)))
+    }
+
+
+def is_dense_embedding_gradient(name: str) -> bool:
+    """Return whether a kernel's name is that of a gradient with a row for each of an embedding's table."""
+    return bool(re.search(_DENSE_EMBEDDING_GRADIENT, name))
+
+
+def takes_many_tensors(name: str) -> bool:
+    """Return whether a kernel's name is that of an optimizer's pass over many parameters at once."""
+    return bool(re.search(_MANY_TENSORS, name))
+
+
+def is_fill(name: str) -> bool:
+    """Return whether a kernel's name is that of a framework's fill of an array with one value."""
+    return "FillFunctor" in name
+
+
+def passes_in_double(name: str) -> bool:
+    """Return whether a kernel's name is that of a framework's operator or transform in FP64 that is no product."""
+    if in_double_precision(name):
+        return False
+    pattern = _DOUBLE if is_of_pytorch(name) else _DOUBLE_OF_OTHERS
+    return bool(re.search(pattern, name))

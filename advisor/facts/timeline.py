@@ -209,6 +209,16 @@ class TracedRun:
     fused_seconds: float = 0.0  # what one pass in place of each chain of them takes at least
     softmax_seconds: float = 0.0  # of those, passes of a softmax
     fused_attention_seconds: float = 0.0  # of kernels that keep scores on the chip
+    concatenation_seconds: float = 0.0
+    sort_seconds: float = 0.0  # of whole arrays that the program asks PyTorch to sort
+    embedding_gradient_seconds: float = 0.0  # of those with a row for each of the table
+    many_tensors_seconds: float = 0.0  # of an optimizer's passes over many parameters at once
+    fill_seconds: float = 0.0  # of fills of an array with one value
+    double_passes_seconds: float = 0.0  # in FP64, of PyTorch, cuFFT and CuPy, that are no products
+    # Of an optimizer that no kernel updates many parameters for: kernels of a step, and from the
+    # first to the last of each step.
+    lone_updates: int = 0
+    lone_updates_seconds: float = 0.0
     products: tuple[TracedProduct, ...] = ()
 
     @property

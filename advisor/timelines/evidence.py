@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.errors import BadInput
 from gpuadvise.advisor.facts.library_kernels import (
+    concatenates,
     converts_layout,
     in_double_precision,
     in_single_precision,
+    is_dense_embedding_gradient,
     is_elementwise,
+    is_fill,
     is_fused_attention,
     is_library_product,
     is_of_pytorch,
     is_softmax,
     loads_single_halves,
+    passes_in_double,
+    sorts_of_pytorch,
+    takes_many_tensors,
 )
 from gpuadvise.advisor.facts.step_memory import StepMemory, growth_of
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING, IdleCause, TracedProduct, TracedRun
@@ -85,6 +91,8 @@ _SHARED = 1.05
 _BESIDE = 1.01
 # Of all waits: with more for copies, waits are the copies'.
 _MOST_WAITS = 0.5
+# Of an optimizer's kernels: with more of many parameters each, it does not update one by one.
+_FEW_OF_MANY_TENSORS = 0.1
 # Runs of one collective of which the shortest tells what it needs; without sizes, and how they vary.
 _FEWEST_OF_A_SIZE = 4
 _FEWEST_COLLECTIVES = 20
@@ -207,6 +215,8 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
     # What the host does for long behind a wait is no copy's.
     after_waits_ns = timeline.idle_after_waits_ns - timeline.host_after_waits_ns
     elementwise, fused = _elementwise_seconds(timeline)
+    sorts = sorts_of_pytorch({kernel.shape.name for kernel in timeline.kernels})
+    lone_updates, lone_updates_seconds = _lone_updates(timeline)
     values = [copies for copies in timeline.steady_copies if _is_value(copies)]
     waits = timeline.synchronizations
     values_read = sum(copies.calls for copies in values)
@@ -274,6 +284,14 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         fused_seconds=fused,
         softmax_seconds=_seconds_of(timeline.kernels, is_softmax),
         fused_attention_seconds=_seconds_of(timeline.kernels, is_fused_attention),
+        concatenation_seconds=_seconds_of(timeline.kernels, concatenates),
+        sort_seconds=_seconds_of(timeline.kernels, sorts.__contains__),
+        embedding_gradient_seconds=_seconds_of(timeline.kernels, is_dense_embedding_gradient),
+        many_tensors_seconds=_seconds_of(timeline.kernels, takes_many_tensors),
+        fill_seconds=_seconds_of(timeline.kernels, is_fill),
+        double_passes_seconds=_seconds_of(timeline.kernels, passes_in_double),
+        lone_updates=lone_updates,
+        lone_updates_seconds=lone_updates_seconds,
         products=_products(timeline),
     )
 
@@ -383,6 +401,20 @@ def _elementwise_seconds(timeline: Timeline) -> tuple[float, float]:
     between = products >= _PRODUCTS * steady
     several = len(chain) >= (_CHAIN_BETWEEN_PRODUCTS if between else _CHAIN)
     return (sum(kinds.values()), min(chain)) if several else (0.0, 0.0)
+
+
+def _lone_updates(timeline: Timeline) -> tuple[int, float]:
+    """Return the kernels of an optimizer's step, and the seconds of all steps, where each is of one parameter.
+
+    Passes over many at once are few beside them: those that clip gradients.
+    """
+    work = timeline.optimizer
+    if work is None:
+        return 0, 0.0
+    many = sum(kernel.calls for kernel in timeline.kernels if takes_many_tensors(kernel.shape.name))
+    if many >= _FEW_OF_MANY_TENSORS * work.kernels:
+        return 0, 0.0
+    return work.kernels // work.steps, work.length_ns / _NS
 
 
 def _frees_again(timeline: Timeline) -> bool:

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,34 @@ class GraphReplays:
     kernel_ns: int
     length_ns: int  # from the start of each first kernel to the end of the last
     call_ns: int  # of the host in the calls that launched them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerWork:
+    """All steps of a program's optimizers: nanoseconds from the first kernel of each to its last."""
+
+    steps: int
+    kernels: int
+    length_ns: int
+
+
+def optimizer_work(parts: Sequence[PhasePart], start_ns: int) -> OptimizerWork | None:
+    """Return what optimizers did in *parts* from *start_ns* on; None where they are not told apart.
+
+    A closure that an optimizer calls computes the loss inside of its step: the backward pass then
+    follows without a forward pass between.
+    """
+    pairs = pairwise(part.phase for part in parts)
+    if any(pair == (Phase.OPTIMIZER, Phase.BACKWARD) for pair in pairs):
+        return None
+    ours = [part for part in parts if part.phase is Phase.OPTIMIZER and part.start_ns >= start_ns]
+    if not ours:
+        return None
+    return OptimizerWork(
+        steps=len(ours),
+        kernels=sum(part.kernels for part in ours),
+        length_ns=sum(part.end_ns - part.start_ns for part in ours),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

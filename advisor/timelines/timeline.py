@@ -37,7 +37,7 @@ from gpuadvise.advisor.timelines.idle_places import idle_places
 from gpuadvise.advisor.timelines.intervals import Cover, CoverReader, common, length
 from gpuadvise.advisor.timelines.outside import Outside, outside_of
 from gpuadvise.advisor.timelines.pace import frame_period_ns
-from gpuadvise.advisor.timelines.phases import launched_work
+from gpuadvise.advisor.timelines.phases import launched_work, optimizer_work
 from gpuadvise.advisor.timelines.start_up import first_steps_end, held_up_steps_end
 from gpuadvise.advisor.timelines.steps import (
     FEWEST,
@@ -73,7 +73,12 @@ if TYPE_CHECKING:
     from gpuadvise.advisor.timelines.idle_places import IdlePlace
     from gpuadvise.advisor.timelines.intervals import Interval
     from gpuadvise.advisor.timelines.memory_log import MemoryOfStep
-    from gpuadvise.advisor.timelines.phases import GraphReplays, Inference, LaunchedWork
+    from gpuadvise.advisor.timelines.phases import (
+        GraphReplays,
+        Inference,
+        LaunchedWork,
+        OptimizerWork,
+    )
     from gpuadvise.advisor.timelines.steps import StepMarks, Steps
 
 _NS = 1e9
@@ -281,6 +286,7 @@ class Timeline:
     outside: Outside = field(default_factory=Outside)  # nothing where several GPUs worked
     graphs: tuple[GraphReplays, ...] = ()  # where kernels are joined with what launched them
     inference: Inference | None = None  # None: no shapes tell it
+    optimizer: OptimizerWork | None = None  # behind the first steps; None: no annotation tells it
     frame_period_ns: int | None = None  # where a clock paces the work; None: none does
     is_sample: bool = False  # of the events, so that idle time is not known
     world: int | None = None  # how many ranks the program has, where the file says
@@ -473,6 +479,7 @@ def _timeline(
         frame_period_ns=frame_period_ns(activities),
         graphs=work.graphs,
         inference=work.inference,
+        optimizer=optimizer_work(work.parts, first_steps_end_ns or idle.start_ns),
         has_stacks=recording.host_events.has_frames,
         is_sample=recording.is_sample,
         communication=communication_of(activities, first_steps_end_ns),

@@ -25,6 +25,7 @@ _MODULES = (
     "execution.short_launch",
     "application.uneven_ranks",
     "application.exposed_communication",
+    "application.costly_operators",
     "application.library_available",
     "execution.tree_reduction",
     "instructions.untiled_product",

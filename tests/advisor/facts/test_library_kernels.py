@@ -6,8 +6,13 @@ import pytest
 
 from gpuadvise.advisor.facts.library_kernels import (
     base_name,
+    concatenates,
+    is_dense_embedding_gradient,
     is_product,
     library_of,
+    passes_in_double,
+    sorts_of_pytorch,
+    takes_many_tensors,
     widens_operands,
 )
 
@@ -134,3 +139,166 @@ def test_operators_of_pytorch_in_double_with_operands_of_other_types(
     name: str, mixed: bool
 ) -> None:
     assert widens_operands(name) is mixed
+
+
+@pytest.mark.parametrize(
+    ("name", "joins"),
+    [
+        (
+            "void at::native::(anonymous namespace)::CatArrayBatchedCopy_aligned16_contig<float, unsigned int, 2, 128, 1>(float*)",
+            True,
+        ),
+        (
+            "_ZN2at6native40_GLOBAL__N__0b46c3ea_8_Shape_cu_85d9f36c19CatArrayBatchedCopyINS1_10OpaqueTypeILj4EEE",
+            True,
+        ),
+        (
+            "void tensorflow::(anonymous namespace)::concat_fixed_kernel<float, int>(tensorflow::GpuDeviceArrayStruct<float const*, 8>)",
+            True,
+        ),
+        ("void my_concat_fixed_kernels(float*)", False),
+        ("void at::native::vectorized_elementwise_kernel<4, at::native::Concat>(int)", False),
+    ],
+)
+def test_concatenations(name: str, joins: bool) -> None:
+    assert concatenates(name) is joins
+
+
+_SHORT = "void at::native::radixSortKVInPlace<-2, -1, 64, 32, float, long, unsigned int>(float*)"
+_FLOATS = (
+    "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<at_cuda_detail::cub::DeviceRadixSortPolicy<float, "
+    "at::cuda::cub::detail::OpaqueType<8>, int>::Policy800, false, float>(int*)"
+)
+_INTEGERS = _FLOATS.replace("<float,", "<long,")
+_TOP_K = "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(float*)"
+
+
+@pytest.mark.parametrize(
+    ("names", "sorts"),
+    [
+        ({_SHORT, _FLOATS, _INTEGERS}, {_SHORT, _FLOATS, _INTEGERS}),
+        ({_SHORT, _FLOATS, _TOP_K}, {_FLOATS}),
+        *(
+            ({_FLOATS, _INTEGERS, other}, {_FLOATS})
+            for other in (
+                "void at::native::(anonymous namespace)::compute_grad_weight<float, long>(long*)",
+                "void at::native::(anonymous namespace)::indexing_backward_kernel<float, 4>(long*)",
+                "void (anonymous namespace)::randperm_handle_duplicate_keys_kernel<int, long>(int*)",
+                "void at_cuda_detail::cub::DeviceRunLengthEncodeKernel<int>(int*)",
+            )
+        ),
+        # Thrust and CUB of a program's own, short rows, and searches.
+        ({_FLOATS.replace("at_cuda_detail::", ""), "modified_insertion_sort(float *, int)"}, set()),
+        (
+            {
+                "void at::native::bitonicSortKVInPlace<-2, -1, 16, 16, float, long>(float*)",
+                "void at::native::(anonymous namespace)::searchsorted_cuda_kernel<float, long>(long*)",
+            },
+            set(),
+        ),
+    ],
+)
+def test_sorts_that_the_program_asks_for(names: set[str], sorts: set[str]) -> None:
+    assert sorts_of_pytorch(names) == sorts
+
+
+@pytest.mark.parametrize(
+    ("name", "dense"),
+    [
+        (
+            "void at::native::(anonymous namespace)::embedding_backward_feature_kernel<float, float, long>(long const*)",
+            True,
+        ),
+        (
+            "void at::native::(anonymous namespace)::sum_and_scatter<float, long>(long const*)",
+            True,
+        ),
+        (
+            "void at::native::(anonymous namespace)::EmbeddingBag_accGradParametersKernel_max<float, long>(long*)",
+            True,
+        ),
+        ("triton_poi_fused_embedding_dense_backward_0", True),
+        (
+            "void split_embedding_backward_codegen_rowwise_adagrad_weighted_kernel_warp_per_row_1<float>(float*)",
+            False,
+        ),
+        (
+            "void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(float*)",
+            False,
+        ),
+        ("sum_and_scatter(float *)", False),
+    ],
+)
+def test_gradients_with_a_row_for_each_of_the_table(name: str, dense: bool) -> None:
+    assert is_dense_embedding_gradient(name) is dense
+
+
+@pytest.mark.parametrize(
+    ("name", "many"),
+    [
+        (
+            "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::FusedOptimizerTensorListMetadata<4> >(int)",
+            True,
+        ),
+        ("void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float> >(int)", True),
+        ("triton_for_fused_0", True),
+        (
+            "void kOptimizerStatic8bit2StateBlockwise<float, 0, 256, 1>(float*, float*)",
+            True,
+        ),
+        ("triton_poi_fused_add_0", False),
+        (
+            "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)",
+            False,
+        ),
+    ],
+)
+def test_passes_over_many_parameters(name: str, many: bool) -> None:
+    assert takes_many_tensors(name) is many
+
+
+_PASS = "void at::native::vectorized_elementwise_kernel<4, {}, std::array<char*, 2ul> >(int)"
+
+
+@pytest.mark.parametrize(
+    ("name", "double"),
+    [
+        (_PASS.format("at::native::CUDAFunctor_add<double>"), True),
+        (
+            _PASS.format(
+                "at::native::log_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(double)#1}"
+            ),
+            True,
+        ),
+        (_PASS.format("at::native::AbsFunctor<c10::complex<double> >"), True),
+        (
+            "void regular_fft<4096u, EPT<16u>, 8u, 4u, (padding_t)4, unsigned int, double>(kernel_arguments_t<unsigned int>)",
+            True,
+        ),
+        ("cupy_multiply__float64_float64_float64", True),
+        (_PASS.format("at::native::CUDAFunctor_add<float>"), False),
+        # Parameters of an operator of floats.
+        (
+            _PASS.format(
+                "at::native::nan_to_num_kernel_cuda(at::TensorIteratorBase&, c10::optional<double>)::{lambda(float)#1}"
+            ),
+            False,
+        ),
+        (
+            _PASS.format(
+                "at::native::(anonymous namespace)::threshold_kernel_impl<float>(at::TensorIteratorBase&, double)::{lambda(float)#1}"
+            ),
+            False,
+        ),
+        (
+            "void regular_fft<4096u, EPT<16u>, 8u, 4u, (padding_t)4, unsigned int, float>(kernel_arguments_t<unsigned int>)",
+            False,
+        ),
+        ("cupy_copy__float32_float64", False),
+        # Products, and anybody's kernels.
+        ("cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1", False),
+        ("void step<double>(double*)", False),
+    ],
+)
+def test_operators_in_double_that_are_no_products(name: str, double: bool) -> None:
+    assert passes_in_double(name) is double

@@ -9,7 +9,7 @@ import recordings
 import traces
 
 from gpuadvise.advisor.timelines.case import timelines_in
-from gpuadvise.advisor.timelines.phases import Phase
+from gpuadvise.advisor.timelines.phases import OptimizerWork, Phase, PhasePart, optimizer_work
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,3 +129,29 @@ def test_without_a_backward_pass_there_are_no_phases(tmp_path: Path) -> None:
     steps = _line(tmp_path, alone).steps
     assert steps is not None
     assert steps.median_phases == ()
+
+
+def test_the_optimizer_has_as_many_kernels_as_its_steps_launch(
+    lines: dict[str, Timeline],
+) -> None:
+    alone, fused = lines["adamw_loop"].optimizer, lines["adamw_fused"].optimizer
+    assert alone is not None
+    assert fused is not None
+    assert (alone.steps, alone.kernels) == (2, 2 * 384)
+    assert (fused.steps, fused.kernels) == (2, 2 * 3)
+    assert alone.length_ns > 30 * fused.length_ns
+    assert alone.length_ns / 1e9 < lines["adamw_loop"].span_seconds
+
+
+def test_an_optimizer_that_computes_the_loss_is_not_told_apart() -> None:
+    def part(phase: Phase, at: int) -> PhasePart:
+        return PhasePart(phase=phase, start_ns=at, end_ns=at + 5, kernels=200, kernel_ns=5)
+
+    usual = [part(Phase.FORWARD, 0), part(Phase.BACKWARD, 10), part(Phase.OPTIMIZER, 20)]
+    again = [part(Phase.FORWARD, 30), part(Phase.BACKWARD, 40), part(Phase.OPTIMIZER, 50)]
+    closure = [part(Phase.OPTIMIZER, 30), part(Phase.BACKWARD, 40), part(Phase.OPTIMIZER, 50)]
+    assert optimizer_work(usual + again, 0) == OptimizerWork(steps=2, kernels=400, length_ns=10)
+    # What belongs to the program's start is left out.
+    assert optimizer_work(usual + again, 30) == OptimizerWork(steps=1, kernels=200, length_ns=5)
+    assert optimizer_work(usual + closure, 0) is None
+    assert optimizer_work([], 0) is None

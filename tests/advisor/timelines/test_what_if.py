@@ -322,6 +322,29 @@ def test_conversions_of_layout_are_known_by_name(tmp_path: Path) -> None:
     assert run.layout_seconds == pytest.approx(2e-3)
 
 
+def test_operators_that_another_call_makes_cheaper_are_known_by_name(tmp_path: Path) -> None:
+    names = (
+        "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 64, 64>(float*)",
+        "void at::native::radixSortKVInPlace<2, -1, 32, 4, float, long, unsigned int>(float*)",
+        "void at::native::(anonymous namespace)::compute_grad_weight<float, long>(long*)",
+        "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<int>(int)",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<double>>(int)",
+    )
+    events = [traces.kernel(10_000 * at, 1000 * (at + 1), name) for at, name in enumerate(names)]
+    run = facts_of(tmp_path / "trace", events)[0].timeline
+    assert run is not None
+    assert (
+        run.concatenation_seconds,
+        run.sort_seconds,
+        run.embedding_gradient_seconds,
+        run.many_tensors_seconds,
+        run.fill_seconds,
+        run.double_passes_seconds,
+    ) == pytest.approx((1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3))
+    assert (run.lone_updates, run.lone_updates_seconds) == (0, 0.0)
+
+
 def round_trips(count: int, back_bytes: int = 4 << 20) -> list[dict[str, Any]]:
     events = []
     for at in range(count):
