@@ -10,7 +10,7 @@ import recordings
 
 from gpuadvise.advisor.catalogue.lookup import find
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING
-from gpuadvise.advisor.timelines.case import among_ranks, balance_of, timelines_in
+from gpuadvise.advisor.timelines.case import among_ranks, ranks_in, timelines_in
 from gpuadvise.advisor.timelines.evidence import facts_of_ranks, run_among_ranks, run_facts
 from gpuadvise.advisor.timelines.what_if import Change
 from gpuadvise.rules.engine import run
@@ -63,7 +63,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Sequence[Timeline
     files += [path for path in (folder / "ranks").iterdir() if path.is_dir()]
     assert len(files) > 90
     programs = [_cases(path) for path in files]
-    return [among_ranks(cases, balance_of(cases)) for cases in programs]
+    return [among_ranks(cases, ranks_in(cases).balance()) for cases in programs]
 
 
 def _cases(path: Path) -> list[TimelineCase]:
@@ -73,7 +73,7 @@ def _cases(path: Path) -> list[TimelineCase]:
 
 def _bounds(cases: Sequence[TimelineCase]) -> set[tuple[str, float]]:
     """Return the rules that find something about a program as a whole, with what it wins at most."""
-    balance = balance_of(cases)
+    balance = ranks_in(cases).balance()
     bags = [run_facts(case.timeline) for case in cases]
     if balance is not None:
         bags = [

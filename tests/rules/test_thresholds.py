@@ -40,6 +40,7 @@ FIXED = {
     "_HALF_RATE",
     "_SCHEDULERS",
     "_SPECIAL_FUNCTIONS",
+    "_LONGEST_NAME",  # letters of a kernel's in a line for ncu
     "_DEEPEST",  # names that are followed, so that a search ends
     "_HALF_PERCENT",
     "_STEP",  # in logarithms: of NEAR

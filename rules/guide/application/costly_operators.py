@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.quantity import show_seconds, show_share
+from gpuadvise.advisor.facts.product_savings import OF_PRODUCTS
+from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.thresholds import LaunchSet, number
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
+from gpuadvise.rules.judged_span import of_span
 from gpuadvise.rules.model import Examples, Kind, Priority, Rule, Topic
 from gpuadvise.rules.sources import pytorch_optimizers, pytorch_tuning_guide
-from gpuadvise.rules.thresholds import OF_PRODUCTS
 from gpuadvise.rules.traced import span_gain
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def check(timeline: TracedRun, fp64_ratio: float | None = None) -> Verdict:
         Advice(
             message=(
                 f"{kind.name} take {show_seconds(kind.seconds)}, "
-                f"{show_share(timeline.share(kind.seconds))} of the span: {kind.message}"
+                f"{of_span(timeline, kind.seconds)}: {kind.message}"
             ),
             action=kind.action,
             evidence=(

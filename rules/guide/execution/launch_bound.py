@@ -140,8 +140,7 @@ def _recorded(timeline: TracedRun) -> Verdict:
     quieter = Priority.MEDIUM if timeline.late_launches and loud else Priority.LOW
     return Advice(
         message=(
-            f"The GPU is idle for {of_span(timeline, idle)} because the next "
-            f"kernel is not there yet: {launches:,} launches for kernels of "
+            f"The GPU is idle for {of_span(timeline, idle)} because the next kernel is not there yet: {launches:,} launches for kernels of "
             f"{show_seconds(timeline.median_kernel_seconds)} (median).{held_by(waiting, idle)}{too_little(timeline)}"
         ),
         location=line_of(waiting),
@@ -180,11 +179,9 @@ RULE = Rule(
     family=Family.GRID,
     why="A launch costs the host several microseconds, and a kernel that is shorter ends before the next arrives.",
     when=(
-        "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each "
-        "are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's unless it is a product (or, below 20 us, a sum, a scan or an operator of PyTorch or CuPy), is launched twice or more with so few blocks "
+        "A kernel of less than 5 us is launched at least 4 times in the same shape, for which 5 us each are 5 % of the run or more where its time is known; or one of 5 to 20 us, no library's unless it is a product (or, below 20 us, a sum, a scan or an operator of PyTorch or CuPy), is launched twice or more with so few blocks "
         "that all its launches would fit the SMs at once (medium); or the GPU is busy for less than half of a recorded run, the median kernel is shorter than "
-        "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; "
-        "or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "
+        "18 us or the GPU idle for twice as long as it works, and a fifth of the span or more is idle between launches; or longer kernels wait as much beyond three times what the profiler adds to each launch (medium), or half as much (low). "
         "A millisecond or more of idle time for each launch is no launch's, nor is what PyTorch's profiler adds to operators, calls and steps. Fewer than 200 kernels that take less than 0.5 ms, or 2 ms where stacks were recorded, are a test, and what is said of it is low."
     ),
     citations=(*guide("10.1.2"), programming_guide("CUDA Graphs")),
