@@ -49,6 +49,7 @@ class _Operators:
     seconds: float
     least: float  # share of the span
     saved: float = 1.0  # of its seconds, at most
+    how: str = "the operators' time"
     name: str
     message: str  # behind "take ... of the span"
     action: str
@@ -68,7 +69,7 @@ def check(timeline: TracedRun, fp64_ratio: float | None = None) -> Verdict:
                 traced("time of such operators", kind.seconds, "s"),
                 traced("span", timeline.span_seconds, "s"),
             ),
-            gain=span_gain(timeline, kind.saved * kind.seconds, "what of their time is saved"),
+            gain=span_gain(timeline, kind.saved * kind.seconds, kind.how),
             priority=kind.priority,
         )
         for kind in _kinds(timeline, fp64_ratio)
@@ -89,7 +90,7 @@ def _kinds(run: TracedRun, fp64_ratio: float | None) -> tuple[_Operators, ...]:
             seconds=run.concatenation_seconds,
             least=MUCH,
             name="Concatenations (torch.cat, torch.stack)",
-            message="each copies all of its parts, those that an earlier one had joined already again.",
+            message="each copies all of its parts into a new array, also what an earlier one had joined.",
             action=(
                 "Allocate the whole array once and write the parts into it: buffer[:, t] = x, index_copy_, out=; "
                 "of a language model cache_implementation='static' in transformers. Parts that come one by one "
@@ -135,6 +136,7 @@ def _kinds(run: TracedRun, fp64_ratio: float | None) -> tuple[_Operators, ...]:
             seconds=0.0 if products else run.double_passes_seconds,
             least=MUCH,
             saved=1 - min(_HALF_THE_BYTES, fp64_ratio or _SLOWEST_FP64),
+            how="the operators' time beyond half of it, or what FP32's peak takes where that is less",
             name="Operators in FP64 that are no products",
             message="FP32 has half the bytes, and many parts compute FP64 at 1/32 or 1/64 of its rate.",
             action=(
