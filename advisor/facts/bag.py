@@ -361,6 +361,14 @@ class Facts:
         fused = "1ms"  # one pass in their place, at least
         softmax = "3ms"  # of those, passes of a softmax
         fused_attention = "0s"  # kernels of attention that store no scores
+        concatenation = "0s"  # torch.cat and the like
+        sort = "0s"  # of whole arrays, by PyTorch
+        embedding_gradient = "0s"  # gradients with a row for each of an embedding's table
+        many_tensors = "0s"  # an optimizer's passes over many parameters at once
+        fill = "0s"  # fills of arrays with one value
+        double_passes = "0s"  # operators in FP64 that are no products
+        lone_updates = "0s"  # steps of an optimizer that updates parameter by parameter
+        lone_updates_of_a_step = 0  # its kernels
         products = [{ rows = 4096, columns = 4096, inner = 4096, dtype = "bfloat16", batch = 1, calls = 100, time = "40ms" }]
         """,
     )
