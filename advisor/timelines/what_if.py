@@ -17,6 +17,7 @@ from gpuadvise.advisor.facts.communication_savings import (
     saved_by_even_rank,
     saved_by_even_ranks,
 )
+from gpuadvise.advisor.facts.costly_operators import costly_operators
 from gpuadvise.advisor.facts.managed_savings import saved_by_prefetching
 from gpuadvise.advisor.facts.pass_savings import saved_by_fused_attention, saved_by_fused_passes
 from gpuadvise.advisor.facts.product_savings import (
@@ -53,6 +54,7 @@ from gpuadvise.advisor.transfers.savings import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.timelines.timeline import Timeline
@@ -89,6 +91,7 @@ class Change(StrEnum):
     KEEP_LAYOUT = "keep-layout"
     FUSE_ATTENTION = "fuse-attention"
     FUSE_PASSES = "fuse-passes"
+    REPLACE_OPERATORS = "replace-operators"
     EVEN_RANKS = "even-ranks"
     HIDE_COMMUNICATION = "hide-communication"
     FASTEN_KERNEL = "speed-up-kernel"
@@ -349,6 +352,20 @@ def _by_kernels(timeline: Timeline, run: TracedRun) -> Iterator[_Won]:
     ):
         if saved is not None:
             yield _Won(change=change, saved=saved, bound=run.bound(saved), how=_BY_KERNELS[change])
+    for operators in costly_operators(run, _fp64_ratio(device)):
+        yield _Won(
+            change=Change.REPLACE_OPERATORS,
+            saved=operators.saved,
+            bound=run.bound(operators.saved),
+            how=operators.how,
+            subject=str(operators.kind),
+        )
+
+
+def _fp64_ratio(device: Device | None) -> float | None:
+    peaks = device.peaks if device else {}
+    single, double = peaks.get("fp32"), peaks.get("fp64")
+    return double / single if single and double else None
 
 
 _BY_KERNELS = {

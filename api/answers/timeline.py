@@ -753,6 +753,7 @@ class TimelineWhatIf(Record):
         "fuse-attention",
         "fuse-passes",
         "even-ranks",
+        "replace-operators",
     ]
     """What would be changed."""
     subject: str | None

@@ -99,6 +99,7 @@ _CHANGES = {
     Change.KEEP_LAYOUT: "keep channels last around convolutions",
     Change.FUSE_ATTENTION: "fuse the attention",
     Change.FUSE_PASSES: "fuse passes over memory",
+    Change.REPLACE_OPERATORS: "call operators that do less",
     Change.EVEN_RANKS: "give all ranks the same work",
     Change.FASTEN_KERNEL: "a faster kernel",
 }

@@ -42,6 +42,7 @@ RULE_OF = {
     Change.KEEP_LAYOUT: "layout-conversions",
     Change.FUSE_ATTENTION: "unfused-attention",
     Change.FUSE_PASSES: "memory-bound",
+    Change.REPLACE_OPERATORS: "costly-operators",
     Change.EVEN_RANKS: "uneven-ranks",
     Change.HIDE_COMMUNICATION: "exposed-communication",
 }
