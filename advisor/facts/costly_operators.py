@@ -35,7 +35,7 @@ _FILLED = number(
 )
 _SLOWEST_FP64 = number(
     1 / 64,
-    "FP64 where the GPU is not known",
+    "FP64 where the rates of the GPU are not known",
     "FP64 per FP32 operation",
     "CUDA C++ Programming Guide, arithmetic throughput: of consumer parts",
 )
