@@ -91,6 +91,10 @@ RULES: dict[str, frozenset[str]] = {
     "tail-effect": frozenset({SMALL, ONE_KERNEL}),
     "low-occupancy": frozenset({SMALL, ONE_KERNEL}),
     "partial-warp": frozenset({SMALL, ONE_KERNEL}),
+    "costly-operators": frozenset({ONE_KERNEL, FUSION}),
+    "layout-conversions": frozenset({TENSOR, FUSION}),
+    "odd-gemm-shape": frozenset({TENSOR}),
+    "growing-memory": frozenset({ALLOCATION}),
 }
 # A rule whose findings say different things, by words of their messages.
 WORDS = (
@@ -117,6 +121,14 @@ ROWS: dict[str, frozenset[str]] = {
     "avoid-copies": frozenset({VOLUME}),
     "hide-communication": frozenset({EXPOSED}),
     "fuse-kernels": frozenset({FUSION, LAUNCHES}),
+    "fuse-passes": frozenset({FUSION}),
+    "fuse-attention": frozenset({ATTENTION}),
+    "use-tensor-cores": frozenset({TENSOR}),
+    "leave-fp64": frozenset({TENSOR}),
+    "pad-products": frozenset({TENSOR}),
+    "keep-layout": frozenset({TENSOR, FUSION}),
+    "prefetch-memory": frozenset({FAULTS}),
+    "even-ranks": frozenset({RANKS, STRAGGLER, EXPOSED}),
 }
 KERNEL_IS_THE_RUN = 0.5
 # What the timeline says limits the run, in the reader's kinds.
