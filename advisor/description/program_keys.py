@@ -109,6 +109,7 @@ _IDLE = (
     "silent_after",
     "frame_period",
     "communication",
+    "link_copy",
     "exposed_communication",
     "rank_wait",
     "queueing_idle",

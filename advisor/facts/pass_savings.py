@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.product_savings import beside_communication, tensor_core_peak
+from gpuadvise.advisor.facts.product_savings import beside_transfers, tensor_core_peak
 from gpuadvise.advisor.facts.timeline import NOTICEABLE
 from gpuadvise.advisor.thresholds import LaunchSet, number
 
@@ -38,7 +38,7 @@ def saved_by_fused_passes(run: TracedRun) -> float | None:
     seconds = pass_seconds(run)
     if run.share(seconds) < SOME_PASSES:
         return None
-    return beside_communication(run, seconds - run.fused_seconds)
+    return beside_transfers(run, seconds - run.fused_seconds)
 
 
 def attention_seconds(run: TracedRun) -> float:
@@ -56,4 +56,4 @@ def saved_by_fused_attention(run: TracedRun, device: Device | None) -> float | N
         return None
     peak = tensor_core_peak(device)
     least = sum(product.flops for product in run.score_products) / peak if peak else 0.0
-    return beside_communication(run, max(0.0, seconds + run.elementwise_seconds - least))
+    return beside_transfers(run, max(0.0, seconds + run.elementwise_seconds - least))

@@ -48,7 +48,7 @@ def saved_by_tensor_cores(run: TracedRun, device: Device | None) -> float | None
     if saved_by_single_precision(run, device) is not None:
         return None
     saved = saved_by_faster_products(run, factor) + half_of_the_rest(run, seconds)
-    return beside_communication(run, saved)
+    return beside_transfers(run, saved, copies_fewer=True)
 
 
 def tensor_core_factor(run: TracedRun, device: Device | None) -> float | None:
@@ -78,7 +78,7 @@ def saved_by_single_precision(run: TracedRun, device: Device | None) -> float | 
         return None
     faster = seconds * (1 - CUBLAS_REACHES * now / tf32)
     saved = faster + half_of_the_rest(run, seconds, sends_fewer=True)
-    return beside_communication(run, saved, sends_fewer=True)
+    return beside_transfers(run, saved, sends_fewer=True, copies_fewer=True)
 
 
 def saved_by_one_layout(run: TracedRun, device: Device | None) -> float | None:
@@ -89,7 +89,7 @@ def saved_by_one_layout(run: TracedRun, device: Device | None) -> float | None:
     wide = saved_by_single_precision(run, device), saved_by_tensor_cores(run, device)
     if wide != (None, None):
         return None
-    return beside_communication(run, seconds + half_of_the_rest(run, seconds))
+    return beside_transfers(run, seconds + half_of_the_rest(run, seconds), copies_fewer=True)
 
 
 def half_of_the_rest(run: TracedRun, seconds: float, *, sends_fewer: bool = False) -> float:
@@ -102,9 +102,17 @@ def half_of_the_rest(run: TracedRun, seconds: float, *, sends_fewer: bool = Fals
     return max(0.0, run.busy_seconds - communication - seconds) / 2
 
 
-def beside_communication(run: TracedRun, saved: float, *, sends_fewer: bool = False) -> float:
-    """Return what is *saved* where communication remains: shorter kernels hide less of it."""
-    remains = run.communication_seconds / (2 if sends_fewer else 1)
+def beside_transfers(
+    run: TracedRun, saved: float, *, sends_fewer: bool = False, copies_fewer: bool = False
+) -> float:
+    """Return what is *saved* where communication and copies over the link remain: shorter kernels hide less of them.
+
+    Of half the bytes half remains, where ranks send or the host copies shorter numbers.
+    """
+    remains = max(
+        run.communication_seconds / (2 if sends_fewer else 1),
+        run.link_copy_seconds / (2 if copies_fewer else 1),
+    )
     return min(saved, max(0.0, run.span_seconds - remains))
 
 
@@ -140,14 +148,12 @@ def saved_by_padding(run: TracedRun, device: Device | None) -> float | None:
         return None
     odd = odd_products(run)
     if not odd:
-        return (
-            None if is_of_odd_attention(run) else beside_communication(run, run.unaligned_seconds)
-        )
+        return None if is_of_odd_attention(run) else beside_transfers(run, run.unaligned_seconds)
     peak = tensor_core_peak(device)
     if peak is None:
         return None
     least = sum(product.flops for product in odd) / peak
-    return beside_communication(run, max(0.0, _seconds_of(odd) - least))
+    return beside_transfers(run, max(0.0, _seconds_of(odd) - least))
 
 
 def tensor_core_peak(device: Device | None) -> float | None:

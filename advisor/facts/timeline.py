@@ -193,6 +193,7 @@ class TracedRun:
     values_read_seconds: float = 0.0
 
     communication_seconds: float = 0.0  # hidden or not
+    link_copy_seconds: float = 0.0  # of copies over the link, hidden or not
     exposed_communication_seconds: float = 0.0  # no kernel computes meanwhile
     rank_wait_seconds: float = 0.0  # of that, waiting for other ranks
     collectives: int = 0

@@ -240,6 +240,7 @@ def traced_run(timeline: Timeline, link: LinkModel) -> TracedRun:
         start_cause=_start_cause(timeline),
         before_cause=_before(timeline),
         communication_seconds=_communication_ns(timeline) / _NS,
+        link_copy_seconds=_link_copy_ns(timeline) / _NS,
         exposed_communication_seconds=timeline.exposed_communication_ns / _NS,
         rank_wait_seconds=_rank_wait_ns(timeline) / _NS,
         collectives=_collective_calls(timeline),
@@ -363,6 +364,19 @@ def _rank_wait_ns(timeline: Timeline) -> int:
             waited += max(0, one.total_ns - one.calls * one.median_ns)
     exposed = round(waited * (1 - communication.hidden_share))
     return min(exposed, timeline.exposed_communication_ns)
+
+
+def _link_copy_ns(timeline: Timeline) -> int:
+    """Return the longest that copies of one direction took over the link: both directions run at once."""
+    ways = [
+        sum(
+            copies.total_ns
+            for copies in timeline.steady_copies
+            if copies.kind.path is path and not copies.managed
+        )
+        for path in (CopyPath.H2D, CopyPath.D2H)
+    ]
+    return min(max(ways), timeline.copy_ns)  # copies beside copies are counted once
 
 
 def _communication_ns(timeline: Timeline) -> int:

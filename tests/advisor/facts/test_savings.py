@@ -57,6 +57,20 @@ def test_numbers_of_half_the_bytes_are_sent_in_half_the_time() -> None:
     assert saved > 0.05 + 0.01
 
 
+def test_passes_under_copies_that_fill_the_run_win_nothing_fused_and_half_with_half_the_bytes() -> (
+    None
+):
+    run = TracedRun(
+        span_seconds=0.1,
+        busy_seconds=0.1,
+        elementwise_seconds=0.05,
+        layout_seconds=0.05,
+        link_copy_seconds=0.099,
+    )
+    assert saved_by_fused_passes(run) == pytest.approx(0.001)
+    assert saved_by_one_layout(run, None) == pytest.approx(0.0505)
+
+
 @given(
     part=st.floats(0, 1),
     communication=st.floats(0, 1),
