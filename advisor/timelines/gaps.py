@@ -44,6 +44,8 @@ PROMPT_NS = 50_000
 # Gaps from here on are the host's own doing; between two operators of PyTorch, under its
 # profiler, up to 0.4 ms were seen.
 LONG_NS = 500_000
+# What a launch takes until it begins on an idle GPU, at most: some microseconds, or tens of them where a driver gathers launches.
+_LONGEST_LATENCY_NS = 200_000
 # Gaps that a timeline keeps one by one; all of them are in its totals.
 KEPT_GAPS = 200
 # Of so many the program's start is told by what the host did in each: a search for algorithms makes hundreds.
@@ -784,8 +786,10 @@ class _Calls:
                             break
                         inside = min(end, ends[at]) - max(start, starts[at])
                         spent = times.setdefault(places[at], {})
-                        # A wait that goes on has work queued before it: what begins now is that.
+                        # A wait that goes on has work queued before it: what begins now is that. Short
+                        # parts are what any launch takes until it begins, which the wait let show.
                         queued = cause is GapCause.SYNCHRONIZATION and end > ends[at]
+                        queued = queued and inside >= _LONGEST_LATENCY_NS
                         part = GapCause.QUEUED if queued else cause
                         spent[part] = spent.get(part, 0) + inside
         return times
