@@ -198,7 +198,9 @@ def _by_host(timeline: Timeline, run: TracedRun) -> Iterator[_Part]:
     by_framework = timeline.recorder is Recorder.PYTORCH or run.waits_for_launches
     if not host and not by_framework and work is not None:
         host = work.seconds
-    between = run.launch_idle_seconds + run.wait_idle_seconds
+    # What follows a wait is the launches' as well, but where waits come after every few of them and cost more.
+    by_waits = run.waits_often and run.wait_idle_seconds > run.launch_idle_seconds
+    between = run.launch_idle_seconds + (0.0 if by_waits else run.wait_idle_seconds)
     most = max(0.0, run.span_seconds - run.busy_seconds - host)
     named = None if work is None or work.loader or work.communicates else work.culprit
     started = run.start_cause.culprit if run.start_cause is not None else run.outside_call

@@ -27,13 +27,18 @@ _FEW = 2  # kernels, of which one can be most
 _MOSTLY = 0.5  # of a recording, or of its idle time
 _MUCH_OUTSIDE = 0.3  # of a recording, as for a finding of more than low priority
 _HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
+_BY_LAUNCHES = (GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.PROFILER)
 # What the host does in most of the idle time, where that limits the run.
 _MEANWHILE = {
     RunLimiter.HOST_CODE: ((GapCause.HOST_WORK,), "mostly while the host works"),
     RunLimiter.DATA_LOADING: ((GapCause.HOST_WORK,), "mostly while the host waits for data"),
     RunLimiter.LAUNCHES: (
-        (GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.PROFILER, GapCause.SYNCHRONIZATION),
+        (*_BY_LAUNCHES, GapCause.SYNCHRONIZATION),
         "mostly because the next launch is not there yet",
+    ),
+    RunLimiter.WAITS: (
+        (GapCause.SYNCHRONIZATION, GapCause.COPY, GapCause.QUEUED, GapCause.LAUNCH),
+        "mostly because the host waits for the GPU, or gives it work again after a wait",
     ),
 }
 
@@ -133,7 +138,11 @@ def _meanwhile(case: TimelineCase) -> str:
     account, limit = case.timeline.account, case.limit
     if limit is None or limit.limiter not in _MEANWHILE or case.run.too_short:
         return ""
-    causes, words = _MEANWHILE[limit.limiter]
+    limiter = limit.limiter
+    waits_ns = account.idle_of(GapCause.SYNCHRONIZATION)
+    if limiter is RunLimiter.LAUNCHES and waits_ns > account.idle_of(*_BY_LAUNCHES):
+        limiter = RunLimiter.WAITS  # in which launches come late because of waits
+    causes, words = _MEANWHILE[limiter]
     judged_ns = account.idle_ns - account.start_up_ns
     return f", {words}" if account.idle_of(*causes) >= _MOSTLY * judged_ns else ""
 
