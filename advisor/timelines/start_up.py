@@ -48,6 +48,7 @@ _TIMES_LATER = 10
 _LEAST_OF_A_STEP_NS = 50_000_000
 # So does one in which the GPU is idle for so many times as long as in later ones: what comes again shows there.
 _TIMES_LATER_IDLE, _LEAST_IDLE_NS = 5, 1_000_000
+_ALIKE = 2
 # More steps than the first, and one in which a code path is new, are slow for what they do.
 _MOST_FIRST_STEPS = 2
 # What computes so many times as much, and repeats nothing, is no first step of what follows.
@@ -176,7 +177,11 @@ def held_up_steps_end(
 def _waits_longer(idle: int, later: Sequence[int]) -> bool:
     """Return whether the GPU was *idle* far longer than in *later* steps, but for one of several."""
     ascending = sorted(later)
-    most = ascending[-2 if len(ascending) >= _SEVERAL else -1]
+    several = len(ascending) >= _SEVERAL
+    most = ascending[-2 if several else -1]
+    # Two steps tell what is usual where they are alike.
+    if not several and most > max(_ALIKE * ascending[0], _LEAST_IDLE_NS / 2):
+        return False
     return idle >= max(_TIMES_LATER_IDLE * most, median_low(later) + _LEAST_IDLE_NS)
 
 

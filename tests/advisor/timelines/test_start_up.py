@@ -265,6 +265,8 @@ def test_first_steps_are_the_start_by_their_length(lengths_ms: list[int], steps:
         ([0.9, 0, 0, 0], [5, 5, 5, 5], 0),
         ([50, 2, 3, 2], [11, 5, 5, 5], 0),  # something else was computed
         ([50, 2], [5, 0], 0),
+        ([50, 2, 3], [5, 5, 5], 1),
+        ([50, 10, 0], [5, 5, 5], 0),  # two that differ tell no usual one
         ([], [], 0),
     ],
 )
