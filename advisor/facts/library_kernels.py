@@ -124,6 +124,7 @@ _FUSED_ATTENTION = r"(?i)flash_?(?:fwd|bwd|attn|attention|infer)|fmha|AttentionK
 _SINGLE_HALVES = r"(?:tensorop|wmma)\w*(?:bf16|f16|h)\w*_align[12](?!\d)"
 # What people call a product of matrices: a convolution and attention are some as well.
 _PRODUCT = r"(?i:gemm|mat_?mul|matrix_?mul|matmult|(?:^|_)b?mm(?:_|$)|attention|attn|fmha|winograd|wgmma|conv(?:[^aeiou]|ol|$))"
+_PERSISTENT_RNN = r"RNN_blockPersist|(?i:persist\w*(?:rnn|lstm|gru))"
 _SOFTMAX = r"(?i)soft_?max"
 # An operator of PyTorch in double whose operands are of several types, which it converts one by one: the kernel that converts
 # as it loads, or (<128, 4>; without conversions doubles get <128, 2>) the one for any strides.
@@ -183,6 +184,14 @@ def library_of(name: str) -> Library | None:
     if not re.search(_ANY_LIBRARY, own):
         return None
     return next(library for names, library in _LIBRARIES if re.search(names, own))
+
+
+def is_persistent_rnn(name: str) -> bool:
+    """Return whether a kernel's *name* is that of a recurrent layer of cuDNN that keeps its weights on the SMs.
+
+    It has a block for each SM that holds some of them, for all steps in time.
+    """
+    return bool(re.search(_PERSISTENT_RNN, name))
 
 
 def is_of_pytorch(name: str) -> bool:

@@ -20,6 +20,7 @@ from gpuadvise.advisor.facts.library_kernels import (
     is_fused_attention,
     is_library_product,
     is_of_pytorch,
+    is_persistent_rnn,
     is_softmax,
     loads_single_halves,
     passes_in_double,
@@ -823,8 +824,8 @@ def _tells(kernels: Sequence[TracedKernel], timeline: Timeline) -> bool:
     resident = kernel.occupancy
     if resident is None or kernel.median_ns < _SHORTEST_NS:
         return False
-    if communicates(kernel.shape.name):
-        return False  # it takes few blocks on purpose, and waits for the others
+    if communicates(kernel.shape.name) or is_persistent_rnn(kernel.shape.name):
+        return False  # it takes few blocks on purpose, and they wait for each other
     if _total_ns(kernels) < WORTH_SAYING * timeline.steady_ns:
         return False
     if resident.occupancy > _TILE_OCCUPANCY or prod(kernel.shape.block or (1,)) < _TILE_THREADS:

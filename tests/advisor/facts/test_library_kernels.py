@@ -8,6 +8,7 @@ from gpuadvise.advisor.facts.library_kernels import (
     base_name,
     concatenates,
     is_dense_embedding_gradient,
+    is_persistent_rnn,
     is_product,
     library_of,
     passes_in_double,
@@ -302,3 +303,12 @@ _PASS = "void at::native::vectorized_elementwise_kernel<4, {}, std::array<char*,
 )
 def test_operators_in_double_that_are_no_products(name: str, double: bool) -> None:
     assert passes_in_double(name) is double
+
+
+def test_recurrent_layers_that_stay_on_the_sms() -> None:
+    assert is_persistent_rnn(
+        "void RNN_blockPersist_fp_LSTM<float, float, float, 192>(float const*)"
+    )
+    assert is_persistent_rnn("void persistRNN_fp16(int)")
+    assert not is_persistent_rnn("void persist_rows<float>(float*)")
+    assert not is_persistent_rnn("void elemWiseRNNcell<float, (cudnnRNNMode_t)2>(int)")
