@@ -92,7 +92,10 @@ def _loudness(run: TracedRun, idle: float) -> Priority | None:
     """Return how loudly long gaps of *idle* seconds are said: beside a start of as much they are no more certain than that."""
     if _is_minor(run, idle):
         return Priority.LOW
-    return Priority.MEDIUM if run.share_of_recording(run.one_time_seconds) >= _HALF_COLD else None
+    # Of a bound that is mostly idle time of launches the gaps are the smaller part.
+    launches = run.launches_go_with_host_work and run.launch_idle_seconds > run.lost_to_host_work
+    cold = run.share_of_recording(run.one_time_seconds) >= _HALF_COLD
+    return Priority.MEDIUM if cold or launches else None
 
 
 def _is_minor(run: TracedRun, idle: float) -> bool:
@@ -115,5 +118,8 @@ def _gain(run: TracedRun) -> Gain:
     return Gain(
         kind=GainKind.RUN_TIME,
         upper_bound=run.bound_without_host_gaps or 1e6,
-        how="(span + the gap after it) / (span - gaps, and copies of the same work between them)",
+        how=(
+            "(span + the gap after it) / (span - gaps, and copies of the same work between them"
+            f"{', and idle time of launches, for which the host is ahead then' * run.launches_go_with_host_work})"
+        ),
     )

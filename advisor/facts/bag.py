@@ -338,6 +338,7 @@ class Facts:
         start_cause = { cause = "start-up", time = "3s", culprit = "aten::cudnn_convolution", culprit_time = "2s" }  # most of what is done once
         before_cause = { cause = "host-work", time = "2s", culprit = "read_samples" }  # through most of what comes before
         communication = "0s"  # time in which kernels send to other GPUs, hidden or not
+        in_turn = "0s"  # kernels in several streams that late launches kept apart
         link_copy = "0s"  # time in which copies cross the link, hidden or not
         exposed_communication = "0s"  # no kernel computes meanwhile
         rank_wait = "0s"  # of that, waiting for other ranks

@@ -99,7 +99,8 @@ def half_of_the_rest(run: TracedRun, seconds: float, *, sends_fewer: bool = Fals
     unless all numbers have fewer bits and a program *sends_fewer* of them.
     """
     communication = 0.0 if sends_fewer else run.exposed_communication_seconds
-    return max(0.0, run.busy_seconds - communication - seconds) / 2
+    # Sorts move indices too, and autocast leaves what they sort in FP32.
+    return max(0.0, run.busy_seconds - communication - run.sort_seconds - seconds) / 2
 
 
 def beside_transfers(

@@ -474,11 +474,23 @@ class TracedRun:
         """
         loop = self.host_gaps >= GAPS_OF_A_LOOP
         gap = self.host_idle_seconds / self.host_gaps if loop else 0.0
-        busy = max(0.0, self.busy_seconds - self.host_copy_seconds)
-        left = max(self.span_seconds - self.lost_to_host_work, busy)
-        if busy >= LAUNCH_BOUND_BUSY * left:
-            left = max(left - self.launch_idle_seconds, busy)
+        left = self._without_host_gaps
+        if self.launches_go_with_host_work:
+            left = max(left - self.launch_idle_seconds, self._busy_without_host_gaps)
         return (self.span_seconds + gap) / left if left > 0 else None
+
+    @property
+    def launches_go_with_host_work(self) -> bool:
+        """Whether the GPU has mostly work without the host's long gaps, so that the host gets ahead."""
+        return self._busy_without_host_gaps >= LAUNCH_BOUND_BUSY * self._without_host_gaps
+
+    @property
+    def _busy_without_host_gaps(self) -> float:
+        return max(0.0, self.busy_seconds - self.host_copy_seconds)
+
+    @property
+    def _without_host_gaps(self) -> float:
+        return max(self.span_seconds - self.lost_to_host_work, self._busy_without_host_gaps)
 
     @property
     def lost_to_host_work(self) -> float:
