@@ -42,8 +42,10 @@ _AROUND = re.compile(r"ProfilerStep#|PyTorch Profiler|<module>$|<string>|_bootst
 # Operators of libraries in C++ and functions of JAX are calls, and no ranges around others.
 _CALL = re.compile(r"\w+::|[\w.]+\(")
 # Code of a script outside of functions: the line is the one at which the recording began.
-# Functions that a library keeps to itself, or puts around others.
-_INTERNAL = re.compile(r": (?:_\w*|<lambda>|wrapp(?:er|ed)\w*|inner|decorate_context|fn)$")
+# Functions that a library keeps to itself, or puts around others, and modules, whose functions have names.
+_INTERNAL = re.compile(
+    r"^nn\.Module: |: (?:_\w*|<lambda>|wrapp(?:er|ed)\w*|inner|decorate_context|fn)$"
+)
 _SCRIPT = re.compile(r"[^<>]*\.py\(\d+\): <module>$")
 # What NVIDIA, PyTorch, Triton, JAX and TensorFlow call compiling, and calling what may be compiled first.
 _COMPILER = re.compile(
@@ -292,6 +294,7 @@ class _Kinds:
         self.internal = {
             number for number in self.of_libraries if _INTERNAL.search(names[number][1])
         }
+        self.public = self.of_libraries - self.internal
         self.compilers = {number for number, (_, name) in numbered if _COMPILER.search(name)}
         self.operators = {
             number for number, (kind, _) in numbered if kind is EventKind.OPERATOR
@@ -333,9 +336,11 @@ def _culprit_of(
     around = [number for number in within if number in kinds.scripts]
     operators = [number for number in plain if number in kinds.operators]
     frame = next(iter([*own, *around]), None)
-    candidates = plain or around
-    # Of the inside of a library its public function tells: `save`, not the `__init__` of a writer in it.
-    named = next((number for number in candidates if number not in kinds.internal), candidates[0])
+    named = next((number for number in plain if number not in kinds.internal), within[0])
+    if own and named in kinds.of_libraries:
+        # What the program called tells more than what that calls inside: `save`, not the writer that it makes.
+        called = within[: within.index(own[0])]
+        named = next((one for one in reversed(called) if one in kinds.public), named)
     return _culprit(
         names[named],
         None if frame is None else names[frame],
