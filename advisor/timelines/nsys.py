@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -379,6 +380,12 @@ class _Export:
         if shapes:
             self.read_starts(recording, columns, shapes)
 
+    @cached_property
+    def is_short(self) -> bool:
+        """Whether it has so few kernels that it costs little to look at each."""
+        ((rows,),) = self.database.execute(f"SELECT count(*) FROM {KERNELS}")
+        return bool(rows <= _MOST_WITH_STARTS)
+
     def read_starts(
         self, recording: Recording, columns: tuple[str, ...], shapes: dict[Any, LaunchShape]
     ) -> None:
@@ -386,8 +393,7 @@ class _Export:
 
         Of a recording so short that its first launches tell.
         """
-        ((rows,),) = self.database.execute(f"SELECT count(*) FROM {KERNELS}")
-        if rows > _MOST_WITH_STARTS:
+        if not self.is_short:
             return
         wanted = self.listed(KERNELS, ("start", *columns))
         starts = self.database.execute(
@@ -513,9 +519,7 @@ class _Export:
 
         *process* is the column with the serialized id of the process or of a thread in it.
         """
-        if not self.has_processes:
-            return "correlationId"
-        return f"correlationId + (({process} >> 24 & {_PROCESS}) << 32)"
+        return _numbered(process) if self.has_processes else "correlationId"
 
     def call_names(self) -> dict[int, str]:
         """Return the names of the functions that were called, by their numbers."""
@@ -633,14 +637,12 @@ class _Export:
             return
         if not columns | {"globalTid", "nameId"} <= self.columns.get(CALLS, set()):
             return
-        ((rows,),) = self.database.execute(f"SELECT count(*) FROM {KERNELS}")
         kinds = {number: call_kind(plain_name(name)) for number, name in self.call_names().items()}
         launching = {number: kind for number, kind in kinds.items() if kind in LAUNCHES}
-        if rows > _MOST_WITH_STARTS or not launching:
+        if not launching or not self.is_short:
             return
-        number = "correlationId + (({} >> 24 & {}) << 32)".format
         where = f"{_USABLE} AND nameId IN ({', '.join(map(str, launching))})"
-        wanted = (number("globalTid", _PROCESS), "start", "end", "globalTid", "nameId")
+        wanted = (_numbered("globalTid"), "start", "end", "globalTid", "nameId")
         calls = self.database.execute(
             f"SELECT {', '.join(wanted)} FROM {CALLS} WHERE {where} LIMIT {_MOST_LAUNCHES}"
         )
@@ -648,7 +650,7 @@ class _Export:
         for (thread, name), times in _by_place(calls).items():
             graph = launching[name] is CallKind.GRAPH_LAUNCH
             log.add_launches(*times, thread & _PROCESS, graph=graph)
-        wanted = (number("globalPid", _PROCESS), "start", "end", "deviceId", "globalPid")
+        wanted = (_numbered("globalPid"), "start", "end", "deviceId", "globalPid")
         kernels = self.database.execute(
             f"SELECT {', '.join(wanted)} FROM {KERNELS} WHERE {_USABLE}"
         )
@@ -716,6 +718,11 @@ class _Export:
         )
         first = self.database.execute(f"SELECT min(start) FROM {CALLS} WHERE {_USABLE}")
         (recording.first_call_ns,) = first.fetchone()
+
+
+def _numbered(process: str) -> str:
+    """Return the number of a call among those of all processes, as SQL; *process* is the column with an id."""
+    return f"correlationId + (({process} >> {_THREAD_BITS} & {_PROCESS}) << 32)"
 
 
 def _by_place(

@@ -21,6 +21,7 @@ from gpuadvise.advisor.timelines.read import read_recordings
 from gpuadvise.advisor.timelines.timeline import timelines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from gpuadvise.advisor.timelines.timeline import Timeline
@@ -301,7 +302,7 @@ def loop(
     bounds_ms: list[int],
     *,
     launched_ms: list[int] | None = None,
-    ranges: list[tuple[str, int, int]] = (),  # type: ignore[assignment]
+    ranges: Sequence[tuple[str, int, int]] = (),
 ) -> Path:
     """Write an export of steps that begin at *bounds_ms*, of two kernels of 1 ms and 2 ms each.
 
