@@ -35,6 +35,13 @@ class UnitPeak:
     source: str
 
 
+def fp64_ratio(device: Device | None) -> float | None:
+    """Return the rate of *device* in FP64 beside that in FP32, on ordinary units; None where it is not known."""
+    peaks = device.peaks if device else {}
+    single, double = peaks.get("fp32"), peaks.get("fp64")
+    return double / single if single and double else None
+
+
 def peak(device: Device, number_type: NumberType, *, tensor: bool | None = None) -> UnitPeak:
     """Return the peak of *device* for *number_type*; *tensor* chooses the unit.
 

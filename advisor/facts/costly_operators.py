@@ -43,7 +43,7 @@ _HALF_THE_BYTES = number(0.5, "bytes of FP32, of those of FP64", "share", "4 of 
 _ALL = "the operators' time"
 
 
-class OperatorKind(StrEnum):
+class CostlyKind(StrEnum):
     """What operators do that another call does for less."""
 
     CONCATENATE = "concatenate"
@@ -60,7 +60,7 @@ class CostlyOperators:
     Where they are not *certain*, something else may need them.
     """
 
-    kind: OperatorKind
+    kind: CostlyKind
     seconds: float
     saved: float
     how: str = _ALL
@@ -81,22 +81,22 @@ def costly_operators(run: TracedRun, fp64_ratio: float | None) -> tuple[CostlyOp
     doubles = 0.0 if products else run.double_passes_seconds
     kept = min(_HALF_THE_BYTES, fp64_ratio or _SLOWEST_FP64)
     found = (
-        (_MUCH, _all_of(OperatorKind.CONCATENATE, run.concatenation_seconds)),
-        (_MUCH, _all_of(OperatorKind.SORT, run.sort_seconds)),
+        (_MUCH, _all_of(CostlyKind.CONCATENATE, run.concatenation_seconds)),
+        (_MUCH, _all_of(CostlyKind.SORT, run.sort_seconds)),
         (
             _OF_UPDATES,
             CostlyOperators(
-                kind=OperatorKind.UPDATE_TABLES,
+                kind=CostlyKind.UPDATE_TABLES,
                 seconds=updates,
                 saved=updates,
                 certain=run.fill_seconds >= _FILLED * run.many_tensors_seconds,
             ),
         ),
-        (_OF_LONE_UPDATES, _all_of(OperatorKind.UPDATE_ALONE, alone)),
+        (_OF_LONE_UPDATES, _all_of(CostlyKind.UPDATE_ALONE, alone)),
         (
             _MUCH,
             CostlyOperators(
-                kind=OperatorKind.COMPUTE_IN_FP64,
+                kind=CostlyKind.COMPUTE_IN_FP64,
                 seconds=doubles,
                 saved=(1 - kept) * doubles,
                 how="the operators' time beyond half of it, or what FP32's peak takes where that is less",
@@ -106,5 +106,5 @@ def costly_operators(run: TracedRun, fp64_ratio: float | None) -> tuple[CostlyOp
     return tuple(one for least, one in found if one.seconds and run.share(one.seconds) >= least)
 
 
-def _all_of(kind: OperatorKind, seconds: float) -> CostlyOperators:
+def _all_of(kind: CostlyKind, seconds: float) -> CostlyOperators:
     return CostlyOperators(kind=kind, seconds=seconds, saved=seconds)

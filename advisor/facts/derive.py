@@ -12,6 +12,7 @@ from gpuadvise.advisor.facts.busy import peak_of
 from gpuadvise.advisor.facts.limiter import UnknownLimiter, limiter_of
 from gpuadvise.advisor.occupancy.grid import waves
 from gpuadvise.advisor.occupancy.model import occupancy
+from gpuadvise.advisor.peaks import fp64_ratio
 from gpuadvise.advisor.roofline import roofline
 from gpuadvise.advisor.transfers.copies import Direction, copy_seconds
 from gpuadvise.advisor.transfers.links import default_link_model
@@ -97,12 +98,11 @@ def _fails(known: Mapping[str, Any]) -> bool:
 
 
 def _of_device(device: Device) -> dict[str, Any]:
-    fp32, fp64 = device.peaks.get("fp32"), device.peaks.get("fp64")
     return {
         "sm_count": device.sm_count,
         "memory_bandwidth": device.memory_bandwidth,
         "persisting_l2": device.persisting_l2_bytes,
-        "fp64_ratio": fp64 / fp32 if fp32 and fp64 else None,
+        "fp64_ratio": fp64_ratio(device),
         "link": default_link_model(device),
         "arithmetic_latency": device.limits.arithmetic_latency_cycles,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuadvise.advisor.facts.costly_operators import OperatorKind, costly_operators
+from gpuadvise.advisor.facts.costly_operators import CostlyKind, costly_operators
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.rules.advice import PASSED, Advice, Verdict
 from gpuadvise.rules.evidence import traced
@@ -26,7 +26,7 @@ def check(timeline: TracedRun, fp64_ratio: float | None = None) -> Verdict:
 
 def _advice(run: TracedRun, operators: CostlyOperators) -> Advice:
     name, why, action = _SAID[operators.kind]
-    if operators.kind is OperatorKind.UPDATE_ALONE:
+    if operators.kind is CostlyKind.UPDATE_ALONE:
         why = f"each launches {run.lone_updates} kernels, {why}"
     return Advice(
         message=f"{name} take {show_seconds(operators.seconds)}, {of_span(run, operators.seconds)}: {why}",
@@ -42,20 +42,20 @@ def _advice(run: TracedRun, operators: CostlyOperators) -> Advice:
 
 # Whose time it is, why it is more than is needed, and what to call instead.
 _SAID = {
-    OperatorKind.CONCATENATE: (
+    CostlyKind.CONCATENATE: (
         "Concatenations (torch.cat, torch.stack)",
         "each copies all of its parts, those that an earlier one had joined already again.",
         "Allocate the whole array once and write the parts into it: buffer[:, t] = x, index_copy_, out=; "
         "of a language model cache_implementation='static' in transformers. Parts that come one by one "
         "stay in a list until all are there, for one concatenation.",
     ),
-    OperatorKind.SORT: (
+    CostlyKind.SORT: (
         "Sorts of whole arrays",
         "each moves all keys and values several times.",
         "Call torch.topk(x, k) where the largest or smallest k are enough (before sampling of top p, too), "
         "torch.kthvalue, torch.median or torch.amax for one of them; sort data that stay the same once.",
     ),
-    OperatorKind.UPDATE_TABLES: (
+    CostlyKind.UPDATE_TABLES: (
         "The optimizer's passes and fills of arrays",
         "gradients of embeddings ran, which have a row for each of the table, as the update has. Where most "
         "parameters are embeddings, a batch needs few of these rows.",
@@ -63,13 +63,13 @@ _SAID = {
         "SGD for the tables and another optimizer for the rest, or tables that are updated row by row in the "
         "backward pass (TorchRec, FBGEMM). A table that the output layer shares stays dense.",
     ),
-    OperatorKind.UPDATE_ALONE: (
+    CostlyKind.UPDATE_ALONE: (
         "Steps of the optimizer",
         "some for each parameter after the other.",
         "Let one kernel update many parameters: torch.optim.AdamW(params, fused=True), or foreach=True "
         "where there is no fused form; in an optimizer of your own torch._foreach_add_ and the like.",
     ),
-    OperatorKind.COMPUTE_IN_FP64: (
+    CostlyKind.COMPUTE_IN_FP64: (
         "Operators in FP64 that are no products",
         "FP32 has half the bytes, and many parts compute FP64 at 1/32 or 1/64 of its rate.",
         "Where single precision is enough: x.float(), np.float32 where arrays are made, complex64 for "
