@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median_low
 from typing import TYPE_CHECKING
 
 from gpuadvise.advisor.thresholds import number
@@ -53,7 +52,7 @@ def growth_of(ends: Sequence[int]) -> int:
     growths = [after - before for before, after in pairwise(ends)]
     if len(growths) < _FEWEST_GROWTHS:
         return 0
-    middle = median_low(growths)
+    middle = sorted(growths)[(len(growths) - 1) // 2]
     if middle <= 0 or middle < _WORTH_SAYING * ends[-1]:
         return 0
     apart = _LIKE if len(growths) >= _SEVERAL else _LIKE_OF_FEW
