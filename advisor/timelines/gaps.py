@@ -183,8 +183,9 @@ def idleness(
     until then. Of each launch or piece of the host's work *launch_overhead_ns* are the profiler's.
     What *kernels* ran for the first time, which of them were *compiled* at a first call, and which
     *copies* follow, tells first calls, and so does a framework that *loads_on_demand* what it calls;
-    *launched_ns* tells when the kernels were launched that began at given times; until *first_steps_end_ns* all that no loader is asked for is
-    the program's start, None where no step takes longer than others.
+    until *first_steps_end_ns* all that no loader is asked for is the program's start, None where no
+    step takes longer than others. *launched_ns* tells when the kernels were launched that began at
+    given times.
     Raises BadInput where nothing was busy.
     """
     calls = _Calls(recording, kernels)

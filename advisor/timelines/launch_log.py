@@ -20,15 +20,11 @@ _MOST_WINDOWS = 100_000
 _MOST_UNTOLD = 1 << 14
 # Launches that tell a sample, where each stands for so many calls.
 _FEWEST_NUMBERED, _LEFT_OUT = 200, 100
-
-
 _BEHIND_ALL = 2**63  # numbers
 # Numbers that come again, at least, where recordings were put together: one may be misread.
 _FEWEST_AGAIN = 10
 # Of the kernels' rows: so many times as many as there are different ones, of a recording that is there twice.
 _TWICE = 1.5
-
-
 # Number, start and end in nanoseconds of the recording's clock, thread, and 1 for a graph, 0 for a kernel.
 LaunchRow = tuple[int, int, int, int, int]
 # Number of the launch, GPU, start and end.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from gpuadvise.advisor.facts.timeline import HOST_BOUND_IDLE
 from gpuadvise.advisor.prose import and_list, inert, plural
 from gpuadvise.advisor.quantity import show_bytes, show_number, show_rate, show_seconds, show_share
 from gpuadvise.advisor.short_names import shortened
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 _MOST_CHANGES = 6
 _MOST_CULPRITS = 3
 _HELD = 0.02  # of the span, worth a line
-_IDLE = 0.1  # of what is judged, worth a line of the program: as the rule idle-gaps
 _SLOW_STEP = 0.1  # beyond the median, worth a reason
 _MOST_COPIES = 8
 _MOST_GPUS = 32
@@ -274,7 +274,7 @@ def _held_by(line: Timeline) -> Iterator[Fact]:
             text = f"{show_seconds(place.total_ns / 1e9)}, {_share(place.total_ns, line)}"
             yield Fact("idle in", Cell(text), f"{place.culprit}{_line_of(place)}")
     unknown = line.recorder is Recorder.PYTORCH and not line.has_stacks
-    if unknown and line.idle_ns - line.account.start_up_ns >= _IDLE * line.steady_ns:
+    if unknown and line.idle_ns - line.account.start_up_ns >= HOST_BOUND_IDLE * line.steady_ns:
         told = "no line is known: record with profile(with_stack=True), which names them"
         yield Fact("idle in", Cell("-", Tone.FAINT), told)
 
