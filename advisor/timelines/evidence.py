@@ -370,11 +370,7 @@ def _rank_wait_ns(timeline: Timeline) -> int:
 def _link_copy_ns(timeline: Timeline) -> int:
     """Return the longest that copies of one direction took over the link: both directions run at once."""
     ways = [
-        sum(
-            copies.total_ns
-            for copies in timeline.steady_copies
-            if copies.kind.path is path and not copies.managed
-        )
+        sum(copies.total_ns for copies in timeline.copies_over_link(path))
         for path in (CopyPath.H2D, CopyPath.D2H)
     ]
     return min(max(ways), timeline.copy_ns)  # copies beside copies are counted once
@@ -445,11 +441,8 @@ def _long_host_gaps(timeline: Timeline) -> tuple[int, int]:
     much longer than that takes, and together more than twice as long as all pages.
     """
     long = timeline.long_host_gaps
-    pages = sum(
-        copies.calls
-        for copies in timeline.steady_copies
-        if copies.managed and copies.kind.path is CopyPath.D2H
-    )
+    back = timeline.copies_over_link(CopyPath.D2H, managed=True)
+    pages = sum(copies.calls for copies in back)
     if not pages or not long.gaps:
         return long.total_ns, long.gaps
     page_ns = round(_PAGE_FAULT_AT_MOST * _NS)
@@ -619,11 +612,7 @@ def _waits_for_copies(timeline: Timeline) -> int:
 
 def _migration_ns(timeline: Timeline, link: LinkModel) -> int:
     """Return what kernels and migrations to the GPU took beyond the time on the link, as far as faults explain it."""
-    inward = [
-        copies
-        for copies in timeline.steady_copies
-        if copies.managed and copies.kind.path is CopyPath.H2D
-    ]
+    inward = timeline.copies_over_link(CopyPath.H2D, managed=True)
     if not inward:
         return 0
     size = sum(copies.bytes for copies in inward)
@@ -733,11 +722,7 @@ def traced_transfer_seconds(timeline: Timeline, link: LinkModel) -> float:
     if timeline.device is None or not _has_kernels(timeline):
         return 0.0
     ways = [
-        sum(
-            least_ns(copies, link) or 0
-            for copies in timeline.steady_copies
-            if copies.kind.path is path and not copies.managed
-        )
+        sum(least_ns(copies, link) or 0 for copies in timeline.copies_over_link(path))
         for path in (CopyPath.H2D, CopyPath.D2H)
     ]
     return max(0, max(ways) - timeline.kernel_ns) / _NS
@@ -781,11 +766,7 @@ def _allocations(timeline: Timeline) -> Allocations | None:
 
 def traced_managed(timeline: Timeline) -> Managed | None:
     """Return the managed memory that moved to the GPU; None where none did."""
-    inward = [
-        copies
-        for copies in timeline.steady_copies
-        if copies.managed and copies.kind.path is CopyPath.H2D
-    ]
+    inward = timeline.copies_over_link(CopyPath.H2D, managed=True)
     if not inward:
         return None
     from gpuadvise.advisor.facts.application import Managed
@@ -807,10 +788,8 @@ def _taken_back(timeline: Timeline) -> tuple[int, float]:
     """Return the bytes that the host fetched back by page faults, where those cost something, and what at most."""
     back = [
         copies
-        for copies in timeline.steady_copies
-        if copies.managed
-        and copies.kind.path is CopyPath.D2H
-        and copies.median_bytes < _PREFETCHED_BYTES
+        for copies in timeline.copies_over_link(CopyPath.D2H, managed=True)
+        if copies.median_bytes < _PREFETCHED_BYTES
     ]
     faults = sum(copies.calls for copies in back)
     if _PAGE_FAULT * faults < WORTH_SAYING * timeline.steady_ns / _NS:

@@ -10,6 +10,8 @@ from gpuadvise.advisor.transfers.copies import WORTHWHILE
 from gpuadvise.advisor.transfers.pipeline import StagedWork
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuadvise.advisor.timelines.timeline import Timeline, TracedCopies
     from gpuadvise.advisor.transfers.links import LinkModel
 
@@ -57,16 +59,17 @@ def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
 
     Migrations of managed memory are none: no call of the program could be staged.
     """
-    ways = {path: _of(timeline, path) for path in (CopyPath.H2D, CopyPath.D2H)}
+    ways = {path: timeline.copies_over_link(path) for path in (CopyPath.H2D, CopyPath.D2H)}
     crossing = [copies for way in ways.values() for copies in way]
-    if not timeline.kernel_ns or not any(copies.bytes for copies in crossing):
+    kernel_seconds = timeline.steady_kernel_ns / _NS
+    if not kernel_seconds or not any(copies.bytes for copies in crossing):
         return None
     rates = {path: _traced_rate(way, link) for path, way in ways.items()}
     passes = max(map(_passes, ways.values()))
     sizes = {path: sum(copies.bytes for copies in way) // passes for path, way in ways.items()}
     return TracedStaging(
         work=StagedWork(
-            kernel_seconds=timeline.kernel_seconds / passes,
+            kernel_seconds=kernel_seconds / passes,
             h2d_bytes=sizes[CopyPath.H2D],
             d2h_bytes=sizes[CopyPath.D2H],
         ),
@@ -80,27 +83,19 @@ def traced_staging(timeline: Timeline, link: LinkModel) -> TracedStaging | None:
         passes=passes,
         pageable=any(copies.pageable for copies in crossing),
         streams=max(copies.streams for copies in crossing),
-        kernel_seconds=timeline.kernel_seconds,
-        copy_seconds=timeline.copy_seconds,
-        overlapped_seconds=timeline.overlapped_copy_seconds,
+        kernel_seconds=kernel_seconds,
+        copy_seconds=timeline.steady_copy_ns / _NS,
+        overlapped_seconds=min(timeline.overlapped_copy_ns, timeline.steady_copy_ns) / _NS,
     )
 
 
-def _of(timeline: Timeline, path: CopyPath) -> list[TracedCopies]:
-    return [
-        copies
-        for copies in timeline.steady_copies
-        if copies.kind.path is path and not copies.managed
-    ]
-
-
-def _passes(way: list[TracedCopies]) -> int:
+def _passes(way: Sequence[TracedCopies]) -> int:
     largest = max((copies.largest_bytes for copies in way), default=0)
     total = sum(copies.bytes for copies in way)
     return max(1, round(total / largest)) if largest else 1
 
 
-def _traced_rate(way: list[TracedCopies], link: LinkModel) -> float | None:
+def _traced_rate(way: Sequence[TracedCopies], link: LinkModel) -> float | None:
     """Return the rate of pinned copies as traced, None where there are none that tell it."""
     pinned = [copies for copies in way if not copies.pageable]
     size = sum(copies.bytes for copies in pinned)

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuadvise.advisor.timelines.phases import Phase
 
@@ -219,6 +219,14 @@ class Steps:
         return part, beyond[part]
 
 
+class StepParts(NamedTuple):
+    """Nanoseconds of each step in which the GPU computed, ran any kernel, and did anything."""
+
+    computing: list[int]
+    kernels: list[int]
+    busy: list[int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepCovers:
     """When the GPU computed, ran any kernel, and did anything."""
@@ -227,9 +235,14 @@ class StepCovers:
     kernels: Blocks
     busy: Blocks
 
+    def between(self, bounds: Sequence[int]) -> StepParts:
+        """Return what the GPU did between each two of *bounds*."""
+        covers = (self.computing, self.kernels, self.busy)
+        return StepParts(*(covered_between(cover, bounds) for cover in covers))
+
 
 def marked_steps(
-    recording: Recording, activities: Activities, computing: Blocks, busy: Blocks
+    recording: Recording, activities: Activities, covers: StepCovers
 ) -> StepMarks | None:
     """Return the steps that the recorder or the program marks, two or more of them; None where they do not.
 
@@ -239,7 +252,7 @@ def marked_steps(
         if len(times) > 1:
             bounds = times.bounds
             # Marks end before the work that was queued last, or, on the GPU's side, on another stream.
-            bounds[-1] = max(bounds[-1], _span(busy)[1])
+            bounds[-1] = max(bounds[-1], _span(covers.busy)[1])
             return StepMarks(bounds=bounds, numbers=times.numbers, source=StepSource.PROFILER)
     ranges = recording.ranges
     if len(ranges) < FEWEST:
@@ -247,7 +260,7 @@ def marked_steps(
     bounds = ranges.bounds
     usual = median_low([later - earlier for earlier, later in pairwise(bounds)])
     bounds[-1] = max(bounds[-1], bounds[-2] + usual)
-    computed = covered_between(computing, [*bounds, _NEVER])
+    computed = covered_between(covers.computing, [*bounds, _NEVER])
     if 2 * computed[-1] > sum(computed) or _are_layers(bounds[:-1], activities):
         return None
     return StepMarks(
@@ -258,15 +271,12 @@ def marked_steps(
     )
 
 
-def steps_between(marks: StepMarks, covers: StepCovers, start_ns: int) -> Steps | None:
-    """Return the steps of *marks*; None for too few."""
+def steps_between(marks: StepMarks, parts: StepParts, start_ns: int) -> Steps | None:
+    """Return the steps of *marks*, which have these *parts*; None for too few."""
     bounds = marks.bounds
     if len(bounds) <= FEWEST:
         return None
-    computing, kernels, busy = (
-        covered_between(blocks, bounds)
-        for blocks in (covers.computing, covers.kernels, covers.busy)
-    )
+    computing, kernels, busy = parts
     return Steps(
         source=marks.source,
         name=marks.name,

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
         LaunchedWork,
         OptimizerWork,
     )
-    from gpuadvise.advisor.timelines.steps import StepMarks, Steps
+    from gpuadvise.advisor.timelines.steps import StepMarks, StepParts, Steps
 
 _NS = 1e9
 # What comes before the first step, and is as long as so many, is no part of it.
@@ -331,6 +331,26 @@ class Timeline:
         """The copies behind the program's start."""
         return tuple(steady for copies in self.copies if (steady := copies.steady) is not None)
 
+    def copies_over_link(
+        self, path: CopyPath, *, managed: bool = False
+    ) -> tuple[TracedCopies, ...]:
+        """Return the copies of one direction behind the program's start: its own, or *managed* memory's migrations."""
+        return tuple(
+            copies
+            for copies in self.steady_copies
+            if copies.kind.path is path and copies.managed is managed
+        )
+
+    @property
+    def steady_kernel_ns(self) -> int:
+        """Time of ``kernel`` behind the first steps."""
+        return self.kernel_ns - (self.first_steps.busy_ns - self.first_steps.copies_ns)
+
+    @property
+    def steady_copy_ns(self) -> int:
+        """Time of ``copy`` behind the first steps, in which none ran beside another."""
+        return max(0, self.copy_ns - sum(copies.at_start.total_ns for copies in self.copies))
+
     @property
     def idle(self) -> tuple[IdleTime, ...]:
         """Idle time by cause, the longest total first."""
@@ -432,8 +452,9 @@ def _timeline(
     computing, copies = Cover([activities.kernel_times]), Cover([activities.copy_times])
     kernels = Cover([activities.kernel_times, activities.communication_times])
     busy = Cover(activities.times)
-    marks = marked_steps(recording, activities, computing, busy)
-    first_steps_end_ns = _first_steps_end(marks, activities, computing, busy)
+    covers = StepCovers(computing=computing, kernels=kernels, busy=busy)
+    marks = _marks(recording, activities, covers)
+    first_steps_end_ns = _first_steps_end(marks, activities, covers)
     idle = _idleness(recording, gpu, busy, copies, first_steps_end_ns)
     work_ns = _work(activities, kernels, copies, idle)
     account = _account(activities, work_ns, idle)
@@ -468,14 +489,7 @@ def _timeline(
         skipped=tuple(recording.skipped),
         skipped_count=recording.skipped_count,
         notes=tuple(recording.notes),
-        steps=_steps(
-            recording,
-            activities,
-            marks,
-            StepCovers(computing=computing, kernels=kernels, busy=busy),
-            idle,
-            work,
-        ),
+        steps=_steps(recording, activities, marks, covers, idle, work),
         frame_period_ns=frame_period_ns(activities),
         graphs=work.graphs,
         inference=work.inference,
@@ -485,7 +499,7 @@ def _timeline(
         communication=communication_of(activities, first_steps_end_ns),
         multiprocessors=activities.multiprocessor_count,
         outside=_outside(recording, gpu, (idle.start_ns, idle.end_ns), several_gpus=several_gpus),
-        first_steps=_first_steps(computing, kernels, busy, idle.start_ns, first_steps_end_ns),
+        first_steps=_first_steps(covers, idle.start_ns, first_steps_end_ns),
         lanes=_lanes(recording, kernels, copies, idle),
         memory=recording.memory.by_step(recording.steps.spans, gpu),
     )
@@ -593,16 +607,11 @@ def _account(activities: Activities, work: _Work, idle: Idleness) -> Account:
     )
 
 
-def _first_steps(
-    computing: Cover, kernels: Cover, busy: Cover, start_ns: int, end_ns: int | None
-) -> FirstSteps:
+def _first_steps(covers: StepCovers, start_ns: int, end_ns: int | None) -> FirstSteps:
     """Return what the GPU did from *start_ns* to *end_ns*; nothing for None."""
     if end_ns is None or end_ns <= start_ns:
         return FirstSteps()
-    window = (start_ns, end_ns)
-    computing_ns, kernel_ns, busy_ns = (
-        covered_between(cover, window)[0] for cover in (computing, kernels, busy)
-    )
+    (computing_ns,), (kernel_ns,), (busy_ns,) = covers.between((start_ns, end_ns))
     return FirstSteps(end_ns - start_ns, busy_ns, computing_ns, busy_ns - kernel_ns)
 
 
@@ -620,19 +629,32 @@ def _outside(recording: Recording, gpu: int, span: Interval, *, several_gpus: bo
     return outside_of(recording, span, activities.kernels.values(), launched_ns)
 
 
+class _Marks(NamedTuple):
+    """Steps that the recorder or the program marks, and what the GPU did in each."""
+
+    marks: StepMarks
+    parts: StepParts
+
+
+def _marks(recording: Recording, activities: Activities, covers: StepCovers) -> _Marks | None:
+    marks = marked_steps(recording, activities, covers)
+    return None if marks is None else _Marks(marks, covers.between(marks.bounds))
+
+
 def _steps(
     recording: Recording,
     activities: Activities,
-    marks: StepMarks | None,
+    marked: _Marks | None,
     covers: StepCovers,
     idle: Idleness,
     work: LaunchedWork,
 ) -> Steps | None:
     """Return the steps, each with the phases that the recording tells."""
-    if marks is None and not len(recording.steps) and not len(activities.steps):
+    if marked is None and not len(recording.steps) and not len(activities.steps):
         marks = steps_by_a_kernel(activities)
+        marked = None if marks is None else _Marks(marks, covers.between(marks.bounds))
     # Those that the recorder marked may be too few.
-    steps = steps_between(marks, covers, idle.start_ns) if marks is not None else None
+    steps = None if marked is None else steps_between(*marked, idle.start_ns)
     if steps is None:
         return None
     waits = [
@@ -644,32 +666,31 @@ def _steps(
 
 
 def _first_steps_end(
-    marks: StepMarks | None, activities: Activities, computing: Cover, busy: Cover
+    marked: _Marks | None, activities: Activities, covers: StepCovers
 ) -> int | None:
     """Return when steps are over that are the program's start, or else what comes before the first.
 
     Two steps that are marked tell it, of others three.
     """
-    if marks is None:
-        return _held_up_until(unmarked_steps(activities, busy), computing, busy)
+    if marked is None:
+        unmarked = unmarked_steps(activities, covers.busy)
+        return _held_up_until(unmarked, covers.between(unmarked)) if unmarked else None
+    bounds, parts = marked.marks.bounds, marked.parts
     return (
-        first_steps_end(marks.bounds)
-        or _held_up_until(marks.bounds, computing, busy)
-        or _set_up_end(marks.bounds, computing, busy)
+        first_steps_end(bounds)
+        or _held_up_until(bounds, parts)
+        or _set_up_end(bounds, parts, covers)
     )
 
 
-def _held_up_until(bounds: Sequence[int], computing: Cover, busy: Cover) -> int | None:
+def _held_up_until(bounds: Sequence[int], parts: StepParts) -> int | None:
     """Return when the first of steps are over in which the GPU waits for what the host does once."""
-    if not bounds:
-        return None
-    worked = covered_between(busy, bounds)
     lengths = [later - earlier for earlier, later in pairwise(bounds)]
-    idle = list(map(int.__sub__, lengths, worked))
-    return held_up_steps_end(bounds, idle, covered_between(computing, bounds))
+    idle = list(map(int.__sub__, lengths, parts.busy))
+    return held_up_steps_end(bounds, idle, parts.computing)
 
 
-def _set_up_end(bounds: Sequence[int], computing: Cover, busy: Cover) -> int | None:
+def _set_up_end(bounds: Sequence[int], parts: StepParts, covers: StepCovers) -> int | None:
     """Return when the first of marked steps gave the GPU work, where what it did before is no step's.
 
     As the upload of weights: it took as long as two steps, and computed for no longer than in one. None
@@ -677,17 +698,17 @@ def _set_up_end(bounds: Sequence[int], computing: Cover, busy: Cover) -> int | N
     """
     if len(bounds) <= FEWEST:
         return None
-    first = next(busy.blocks()).starts[0]
+    first = next(iter(covers.busy.blocks())).starts[0]
     usual = median_low([later - earlier for earlier, later in pairwise(bounds)])
     if bounds[0] - first < _SET_UP_STEPS * usual:
         return None
-    before, *steps = covered_between(computing, [first, *bounds])
-    if before > median_low(steps):
+    (before,) = covered_between(covers.computing, (first, bounds[0]))
+    if before > median_low(parts.computing):
         return None
     return next(
         (
             block.starts[at]
-            for block in busy.blocks()
+            for block in covers.busy.blocks()
             if (at := bisect_left(block.starts, bounds[0])) < len(block)
         ),
         None,

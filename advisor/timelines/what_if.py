@@ -28,6 +28,7 @@ from gpuadvise.advisor.facts.product_savings import (
 )
 from gpuadvise.advisor.facts.timeline import WORTH_SAYING
 from gpuadvise.advisor.facts.unclaimed_idle import unclaimed_idle
+from gpuadvise.advisor.peaks import fp64_ratio
 from gpuadvise.advisor.quantity import show_seconds
 from gpuadvise.advisor.timelines.activities import CopyPath, Recorder
 from gpuadvise.advisor.timelines.avoidable import repeated_allocation_ns
@@ -54,7 +55,6 @@ from gpuadvise.advisor.transfers.savings import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpuadvise.advisor.device import Device
     from gpuadvise.advisor.facts.ranks import RankWaits
     from gpuadvise.advisor.facts.timeline import TracedRun
     from gpuadvise.advisor.timelines.timeline import Timeline
@@ -237,14 +237,7 @@ def _by_fewer_copies(timeline: Timeline, link: LinkModel | None, run: TracedRun)
 
 def _travel_again(timeline: Timeline) -> bool:
     """Return whether data of like size travel to the GPU and back often."""
-    to_gpu, back = (
-        [
-            copies
-            for copies in timeline.steady_copies
-            if copies.kind.path is path and not copies.managed
-        ]
-        for path in (CopyPath.H2D, CopyPath.D2H)
-    )
+    to_gpu, back = map(timeline.copies_over_link, (CopyPath.H2D, CopyPath.D2H))
     often = min(sum(copies.calls for copies in way) for way in (to_gpu, back)) >= _OFTEN
     moved = [sum(copies.bytes for copies in way) for way in (to_gpu, back)]
     return often and min(moved) * _LIKE_SIZE >= max(moved)
@@ -352,7 +345,7 @@ def _by_kernels(timeline: Timeline, run: TracedRun) -> Iterator[_Won]:
     ):
         if saved is not None:
             yield _Won(change=change, saved=saved, bound=run.bound(saved), how=_BY_KERNELS[change])
-    for operators in costly_operators(run, _fp64_ratio(device)):
+    for operators in costly_operators(run, fp64_ratio(device)):
         yield _Won(
             change=Change.REPLACE_OPERATORS,
             saved=operators.saved,
@@ -360,12 +353,6 @@ def _by_kernels(timeline: Timeline, run: TracedRun) -> Iterator[_Won]:
             how=operators.how,
             subject=str(operators.kind),
         )
-
-
-def _fp64_ratio(device: Device | None) -> float | None:
-    peaks = device.peaks if device else {}
-    single, double = peaks.get("fp32"), peaks.get("fp64")
-    return double / single if single and double else None
 
 
 _BY_KERNELS = {

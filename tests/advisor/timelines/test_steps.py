@@ -141,7 +141,7 @@ def test_parts_of_steps_add_up(works: list[tuple[int, int]], lengths: list[int])
         computing=Cover([compute]), kernels=Cover([compute, other]), busy=Cover([compute, other])
     )
     marks = StepMarks(bounds=bounds, numbers=range(len(lengths)), source=StepSource.RANGES)
-    steps = steps_between(marks, covers, 0)
+    steps = steps_between(marks, covers.between(bounds), 0)
     assert steps is not None
     busy = {time for start, length in works for time in range(start, start + length)}
     for step, (begin, end) in zip(steps.steps, pairwise(bounds), strict=True):
