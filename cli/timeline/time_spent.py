@@ -11,6 +11,7 @@ from gpuadvise.advisor.timelines.activities import Recorder
 from gpuadvise.advisor.timelines.case import limit_among, measured_wait
 from gpuadvise.advisor.timelines.gaps import GapCause
 from gpuadvise.advisor.timelines.run_limit import RunLimiter
+from gpuadvise.advisor.timelines.steps import StepSource
 from gpuadvise.rules.judged_span import starts
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from gpuadvise.advisor.timelines.case import TimelineCase
     from gpuadvise.advisor.timelines.ranks import RankBalance
+    from gpuadvise.advisor.timelines.timeline import Timeline
 
 _NS = 1e9
 _COMPUTING, _IDLE = "are kernels", "the GPU is idle"
@@ -26,6 +28,7 @@ _SILENT = 0.1  # of what was seen of the program, worth a word
 _FEW = 2  # kernels, of which one can be most
 _MOSTLY = 0.5  # of a recording, or of its idle time
 _MUCH_OUTSIDE = 0.3  # of a recording, as for a finding of more than low priority
+_WARM_STEPS = 3  # left out before the first that was recorded: a longer warm-up leaves out no more
 _HOW_TO_WARM_UP = {Recorder.PYTORCH: ", schedule(wait=1, warmup=1, active=3)"}
 _BY_LAUNCHES = (GapCause.LAUNCH, GapCause.HOST_WORK, GapCause.PROFILER)
 # What the host does in most of the idle time, where that limits the run.
@@ -167,5 +170,13 @@ def _reservations(case: TimelineCase) -> Iterator[str]:
     if starts(run):
         yield (
             f"{show_seconds(run.start_up_seconds)} more, of the {show_seconds(line.span_seconds)} from the GPU's first work to "
-            f"its last, are start-up, which is left out: record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}."
+            f"its last, are start-up, which is left out{_how_to_leave_out(line)}."
         )
+
+
+def _how_to_leave_out(line: Timeline) -> str:
+    """Return how to record less of a start; nothing where steps were left out before the recording."""
+    steps = line.steps
+    if steps and steps.source is StepSource.PROFILER and steps.steps[0].number >= _WARM_STEPS:
+        return ""
+    return f": record after a warm-up{_HOW_TO_WARM_UP.get(line.recorder, '')}"

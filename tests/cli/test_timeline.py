@@ -943,3 +943,25 @@ def test_that_little_ran_is_said_of_copies_of_which_nothing_else_is(cli, tmp_pat
     for command in ("timeline", "advise"):
         assert little in cli(command, str(path)).out
         assert little not in cli(command, str(path), "--gpu", "h200").out
+
+
+@pytest.mark.parametrize(("first", "advises"), [(0, True), (20, False)])
+def test_a_warm_up_is_advised_where_there_was_none(
+    cli, tmp_path: Path, first: int, *, advises: bool
+) -> None:
+    """Four steps, in the first of which the GPU waits for 50 ms."""
+    events, begin = [], 0
+    for at in range(4):
+        gap = 50_000 if at == 0 else 100
+        length = 2_000 + gap
+        events += [
+            traces.kernel(begin, 1_000, "a"),
+            traces.kernel(begin + 1_000 + gap, 1_000, "b"),
+            traces.event("user_annotation", f"ProfilerStep#{first + at}", begin, length, {}),
+        ]
+        begin += length
+    path = tmp_path / "trace.json"
+    path.write_text(traces.kineto(events))
+    said = cli("timeline", str(path)).out.splitlines()[0]
+    assert "are start-up, which is left out" in said
+    assert ("record after a warm-up" in said) is advises
